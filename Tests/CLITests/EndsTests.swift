@@ -7,19 +7,6 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
 
-  /// A device of `tools/loops/flood.py`, and its port.
-  private func withFlood<Result>(
-    _ kind: String, _ options: [String] = [], body: (String) async throws -> Result
-  ) async throws -> Result {
-    let flood = try Program(
-      ["python3", "\(Self.root)/tools/loops/flood.py", kind] + options, program: "/usr/bin/env")
-    let port = try await flood.output.line(0)
-    let result = try await body(port)
-    flood.send(SIGKILL)
-    _ = await flood.ending()
-    return result
-  }
-
   // MARK: Signals
 
   /// The limit of 2 s is in `scripts/signal-loop` on an idle computer: here a slow disk can delay a

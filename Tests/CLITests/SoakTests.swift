@@ -195,6 +195,21 @@ import Testing
     }
   }
 
+  @Test func `a comparison that does not end is a difference, not a loss`() async throws {
+    try await withEmulator("--profile", "quiet") { emulator in
+      // The second session is the one that compares.
+      try await withFlood("unsynced", ["--port", emulator.port, "--from", "2"]) { port in
+        let ending = try await run("soak", "-p", port, "--duration", "2s", "--rate", "20", "--json")
+        let isLate = ending.errors.contains("this computer was late")
+        #expect(ending.status == .exited(isLate ? 18 : 1), "\(ending.errors)")
+        let report = try JSON(parsing: ending.output)
+        #expect(report["check"] == "none" && report["lost"] == 0 && report["undelivered"] == 0)
+        #expect(report["differences"] == (isLate ? 0 : 1))
+        #expect(try #require(report["delivered"].number) > 0)
+      }
+    }
+  }
+
   @Test func `a device without identities is refused`() async throws {
     try await withEmulator("--profile", "firmware") { emulator in
       let ending = try await run("soak", "-p", emulator.port, "--duration", "20s", "--json")

@@ -8,6 +8,8 @@ frames   PINGs of no session
 session  a device that opens sessions like the emulator behind --port, and sends PINGs without a
 pause from the session with the number of --from on
 crawl    the same, but the device's list of attributes goes on and on, one handle in each answer
+unsynced a device that opens sessions like the emulator behind --port, but sends no SYNCED from the
+session with the number of --from on
 silent   nothing at all"""
 
 import argparse
@@ -20,7 +22,9 @@ import tty
 import zlib
 
 HELD_LIMIT_BYTES = 1 << 16
-SYNACK, DATA, PING, FROM_DEVICE, ATT, PROFILE_HASH = 3, 4, 8, 0x08, 4, 0x12
+SYNACK, DATA, PING, FROM_DEVICE, DELIVERY, ATT, PROFILE_HASH = 3, 4, 8, 0x08, 0, 4, 0x12
+# Kinds of the payload of DATA in channel 0; the host ignores the second one.
+SYNCED, UNKNOWN = 2, 0xEE
 
 
 def cobs_encode(data):
@@ -58,9 +62,9 @@ def frame(kind, payload, channel=0, session=0, sequence=0, ack=0, credit=0):
 class Device:
     """What passes from the emulator to the host, watched and changed."""
 
-    def __init__(self, crawls, first_flooded):
-        self.crawls = crawls
-        self.first_flooded = first_flooded
+    def __init__(self, kind, first):
+        self.kind = kind
+        self.first = first
         self.sessions = 0
         self.flood = b""
         self.pending = b""
@@ -76,7 +80,7 @@ class Device:
             return candidate + b"\0"
         kind, channel, session = body[0] >> 4, body[0] & 7, int.from_bytes(body[3:5], "little")
         payload = body[8:-4]
-        if self.crawls:
+        if self.kind == "crawl":
             if kind == SYNACK:
                 payload = self.with_another_profile(payload)
             elif (kind == DATA and channel == ATT and payload[:2] == b"\x01\x10") or (
@@ -85,7 +89,10 @@ class Device:
                 payload = self.group(payload[2:4])
             return frame(kind, payload, channel, session, body[5], body[6], body[7])
         self.sessions += kind == SYNACK
-        if self.sessions >= self.first_flooded:
+        if self.sessions >= self.first and self.kind == "unsynced":
+            if kind == DATA and channel == DELIVERY and payload[:1] == bytes([SYNCED]):
+                payload = bytes([UNKNOWN]) + payload[1:]
+        elif self.sessions >= self.first:
             # The numbers of a PING are those of the last frame that the device sent.
             self.flood = frame(PING, b"", session=session, ack=body[6], credit=body[7]) * 50
         return frame(kind, payload, channel, session, body[5], body[6], body[7])
@@ -136,14 +143,14 @@ def serve(master, port, device):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["text", "lines", "frames", "session", "crawl", "silent"])
-    parser.add_argument("--port", help="of the emulator behind 'session' and 'crawl'")
-    parser.add_argument("--from", type=int, default=1, dest="first", metavar="N", help="the first flooded session")
+    parser.add_argument("kind", choices=["text", "lines", "frames", "session", "crawl", "unsynced", "silent"])
+    parser.add_argument("--port", help="of the emulator behind 'session', 'crawl' and 'unsynced'")
+    parser.add_argument("--from", type=int, default=1, dest="first", metavar="N", help="the first changed session")
     options = parser.parse_args()
     master, slave = open_pair()
     print(os.ttyname(slave), flush=True)
-    if options.kind in ("session", "crawl"):
-        return serve(master, options.port, Device(options.kind == "crawl", options.first))
+    if options.kind in ("session", "crawl", "unsynced"):
+        return serve(master, options.port, Device(options.kind, options.first))
     data = {"text": b"a" * 4096, "lines": b"a" * 60 + b"\n", "silent": b"", "frames": frame(PING, b"") * 50}[
         options.kind
     ]
