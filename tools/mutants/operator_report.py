@@ -8,9 +8,11 @@ refuses it).
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import pathlib
+import sys
 import time
 
 from tools.mutants import argued
@@ -83,17 +85,25 @@ def line(mutant):
     )
 
 
+# Judged mutants between two lines of progress.
+PROGRESS_STEP = 50
+
+
 class Report:
-    """Prints survivors as they are found, and the summary at the end."""
+    """Prints survivors as they are found, progress to stderr, and the summary at the end."""
 
     def __init__(self, chosen, table, everything):
         self.chosen, self.everything = chosen, everything
         self.reasons = argued.read(table)
         self.start = time.monotonic()
+        self.judged = itertools.count(1)
 
     def add(self, mutant, verdict):
         if verdict == "survives" and mutant.name not in self.reasons:
             print(f"survives: {line(mutant)}", flush=True)
+        judged = next(self.judged)
+        if judged % PROGRESS_STEP == 0:
+            print(f"{judged} judged in {time.monotonic() - self.start:.0f} s", file=sys.stderr, flush=True)
 
     def finish(self, rows):
         """Writes the requested output. Returns the exit code."""
