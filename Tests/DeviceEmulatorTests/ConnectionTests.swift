@@ -255,4 +255,18 @@ import Testing
     #expect(connection.isBroken)
     #expect(!connection.isOpen)
   }
+
+  @Test func `eight requests are taken from a client that reads no answer`() {
+    var connection = ATTConnection(id: .serial)
+    _ = connection.open()
+    for _ in 0..<10 { connection.receive([3, 0, 0x0A, 3, 0]) }
+    var taken = 0
+    while let request = connection.takeRequest() {
+      taken += 1
+      connection.answer(request)
+    }
+    #expect(taken == 8)
+    _ = connection.takeAnswer()
+    #expect(connection.takeRequest() != nil)
+  }
 }
