@@ -152,9 +152,11 @@ extension DeviceSession {
     return index
   }
 
-  /// Whether the peer allows a frame after those that are queued.
-  var allowsMore: Bool {
-    acknowledged + UInt64(outbound.count) < sendLimit && (dueCount == 0 || nextDueIndex != nil)
+  /// Whether the peer allows a frame of this decoded size after those that are queued.
+  func allows(_ lengthBytes: Int) -> Bool {
+    let unsentBytes = outbound.dropFirst(Int(sent - acknowledged)).reduce(0) { $0 + $1.lengthBytes }
+    return acknowledged + UInt64(outbound.count) < sendLimit
+      && unhandledBytes + unsentBytes + lengthBytes <= Int(peerLimits.bytes)
   }
 
   private mutating func sendData(

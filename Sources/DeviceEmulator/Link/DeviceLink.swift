@@ -114,6 +114,8 @@ struct DeviceLink: Equatable, Sendable {
   /// Queued answers outside of a session: RST and the ACK of a FIN.
   static let repliesLimit = 16
   static let pongsLimit = 16
+  /// Decoded size of the longest frame that is not an answer: an event with all members.
+  static let notificationLimitBytes = 111
 
   /// A change is announced from the next session on.
   var identity: LinkIdentity
@@ -162,13 +164,13 @@ struct DeviceLink: Equatable, Sendable {
     }
   }
 
-  /// Whether there is room, and the peer allows another frame. Notifications are queued above the
-  /// link until then, because a numbered frame can no longer be dropped (ATT-12). Source:
-  /// PROTOCOL.md LNK-41 to LNK-43.
+  /// Whether there is room, and the peer allows a frame of any notification. Notifications are
+  /// queued above the link until then, because a numbered frame can no longer be dropped (ATT-12).
+  /// Source: PROTOCOL.md LNK-41 to LNK-43.
   var sendsAtOnce: Bool {
     switch state {
     case .idle: false
-    case .live(let session): hasRoom && session.allowsMore
+    case .live(let session): hasRoom && session.allows(Self.notificationLimitBytes)
     }
   }
 

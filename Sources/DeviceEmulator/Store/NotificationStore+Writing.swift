@@ -79,7 +79,7 @@ extension NotificationStore {
       if !draft.hasExpired { display?.append(.replaced(draft.subject, isAnnounced: isAnnounced)) }
       outcome = .replaced(item: draft.item)
     }
-    if items[position].hasExpired { notifyAgain(key) }
+    if items[position].hasExpired { notifyAgain(key, .expired, item: items[position].item) }
     return outcome
   }
 
@@ -107,8 +107,14 @@ extension NotificationStore {
   }
 
   /// A writer does not know that one is gone. Source: PROTOCOL.md NTF-26.
-  private mutating func notifyAgain(_ key: NotificationKey) {
-    let notice = gone.notice(of: key) ?? GoneNotice(reason: .dismissed, key: key, item: 0)
+  /// - Parameters:
+  ///   - reason: what is reported if it is no longer remembered.
+  ///   - item: its number in the same case; 0 if it is not known.
+  private mutating func notifyAgain(
+    _ key: NotificationKey, _ reason: GoneReason = .dismissed, item: Int = 0
+  ) {
+    let notice =
+      gone.notice(of: key) ?? GoneNotice(reason: reason, key: key, item: UInt32(clamping: item))
     // A forgotten notice is added again if there is room, but replaces no other.
     if !gone.isFull { _ = gone.insert(notice) }
     events.append(.stillGone(notice))

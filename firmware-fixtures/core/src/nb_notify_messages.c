@@ -5,13 +5,14 @@
 
 #define OP_NOTIFICATION 0x1Bu
 #define EVENT_MAX 96u /* longest JSON: all six members with their longest values, 88 */
+#define MESSAGE_MAX (3u + EVENT_MAX)
 
 enum message { MESSAGE_SYNC = 1, MESSAGE_SYNCED = 2, MESSAGE_RESYNC = 3, MESSAGE_GONE = 4 };
 
 #define SYNC_BYTES 19u
 #define SYNCED_BYTES 25u
 #define GONE_BYTES 10u
-_Static_assert(SYNCED_BYTES <= NB_MTU_MAX, "a message fits where a PDU does");
+_Static_assert(SYNCED_BYTES <= MESSAGE_MAX, "an event is longest");
 
 /* ---- events ---- */
 
@@ -127,7 +128,15 @@ static int write_synced(const nb_device_t *device, uint32_t src, uint8_t *out) {
   return (int)SYNCED_BYTES;
 }
 
+/* Whether what is encoded now can also be sent (LNK-42): until then it can still change, or be
+   dropped. */
+static bool has_room(const nb_device_t *device, const nb_bearer_t *bearer) {
+  const nb_link_t *link = &device->link;
+  return bearer != &device->serial || link->peer_bytes - link->peer_unhandled_bytes >= NB_FRAME_MIN + MESSAGE_MAX;
+}
+
 int nb_notify_next(nb_device_t *device, nb_bearer_t *bearer, uint8_t *out, uint8_t *channel) {
+  if (!has_room(device, bearer)) return 0;
   *channel = NB_CHANNEL_ATT;
   if (bearer->count_changed) {
     bearer->count_changed = false;

@@ -137,11 +137,10 @@ static uint8_t replace(nb_device_t *device, nb_slot_t *slot, const nb_notificati
   return 0;
 }
 
-/* For each write to a gone notification (NTF-26). */
-static void notify_gone(nb_device_t *device, uint32_t src, uint32_t id, bool is_stored) {
+/* For each write to a gone notification (NTF-26): to one that is not stored, or is hidden. */
+static void notify_gone(nb_device_t *device, uint32_t src, uint32_t id) {
   const nb_gone_t *gone = nb_store_gone(device, src, id);
   nb_event_t event = {.src = src, .id = id, .kind = NB_GONE_DISMISSED};
-  if (gone == NULL && is_stored) return;
   if (gone != NULL) {
     event.item = gone->item;
     event.kind = gone->reason;
@@ -166,7 +165,7 @@ static uint8_t apply(nb_device_t *device, const nb_bearer_t *bearer, const nb_no
   uint8_t code = slot == NULL ? 0 : replace(device, slot, new, json, length);
   if (code != 0) return code;
   writer->touched = ++device->store.touches;
-  notify_gone(device, src, new->id, slot != NULL);
+  if (slot == NULL || slot->is_hidden) notify_gone(device, src, new->id);
   return 0;
 }
 

@@ -5,7 +5,7 @@ import NotibotProtocol
 extension Suite {
   static let attLimits: [Case] = [
     longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, subscribedAgain, changeWaits,
-    countBehindWrites, eventJustFits,
+    countBehindWrites, bytesFull, eventJustFits,
     itemsOnce,
   ]
 
@@ -156,6 +156,50 @@ extension Suite {
     }
     probe.expect("answers to two writes", answers, is: 2)
     probe.expect("the last item", items.last, is: .count(UInt16(clamping: before + 2)))
+  }
+
+  static let bytesFull = Case(
+    "ATT-19/while-bytes-are-full",
+    "While the host's bytes are full, values of Count become one, and unsubscribing drops it", .att,
+    also: ["ATT-12", "ATT-17", "LNK-42"], needs: [.session, .strict]
+  ) { bench in
+    let probe = bench.probe
+    for isEnding in [false, true] {
+      try await probe.openWide(
+        Probe.synTLVs(nonce: probe.makeNonce(), features: 0b0011, bytes: 1080) + [.clock(Sample.noon)])
+      let json = probe.expiring(Sample.json("waits"))
+      var write = Wire.literal("12 0600") + json
+      if write.count > probe.session.mtu {
+        guard isEnding else { continue }
+        try await probe.prepare(json)
+        write = Wire.literal("18 01")
+      }
+      try await probe.requireStoreRoom(2)
+      let before = try await probe.readCount()
+      try await probe.request(Wire.literal("12 0400 0100"))
+      try await probe.grantAll()
+      // 36 answers of 29 bytes, one of 15, and that to the write, of 13: 8 bytes are left, and
+      // Count takes 17.
+      let first = probe.session.expectedSeq
+      for _ in 0..<36 { try await probe.answerUnhandled([0x0A, 1, 0], since: first) }
+      try await probe.answerUnhandled([0x0A, 3, 0], since: first)
+      try await probe.answerUnhandled(write, since: first)
+      let early = try await probe.fence().filter { $0.kind == .data }
+      probe.expect("DATA beyond the host's bytes", early.map(\.payload), is: [])
+      try await probe.sendData(isEnding ? Wire.literal("12 0400 0000") : write)
+      _ = try await probe.frames(for: probe.settleTime)
+      try await probe.write(probe.frame(.ping))
+      let handled = try await probe.awaitFrame(.pong).payload.first
+      let isHandled = handled == probe.session.nextSeq
+      try await probe.grantAll()
+      let counts = try await probe.listen(for: .milliseconds(600)).counts.map(Int.init)
+      // A device that takes the second request only now may have sent Count before.
+      let earlier = isHandled ? [] : [before + 1]
+      let last = isEnding ? [] : [before + 2]
+      probe.expect(
+        counts == last || counts == earlier + last, "the values of Count are \(counts), it was \(before)")
+      probe.expect("Count at the end", try await probe.readCount(), is: before + (isEnding ? 1 : 2))
+    }
   }
 
   /// Subscribes to Count in a session in which the device is not allowed to send any more; returns

@@ -6,7 +6,7 @@ extension Suite {
   static let deliveryGone: [Case] = [
     goneAtOnce, goneAtEachSync, goneAtAWrite, goneUntilRemoved, goneMeanwhile, goneOfOwnSource,
     goneUnsubscribed,
-    goneRemembered, goneBeyondMTU, reportJustFits, goneWithoutSync, actionOfIdentity,
+    goneRemembered, goneForgottenStored, goneBeyondMTU, reportJustFits, goneWithoutSync, actionOfIdentity,
   ]
 
   static let goneAtOnce = Case(
@@ -204,6 +204,33 @@ extension Suite {
     probe.expect(
       "ids still remembered", unsolicited.goneIDs(source).sorted(),
       is: Array((1...limit + 1).suffix(remembered)))
+  }
+
+  static let goneForgottenStored = Case(
+    "NTF-26/forgotten-while-stored",
+    "A write to an expired notification is reported also when 64 others have left since", .delivery,
+    also: ["NTF-23", "NTF-27"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await bench.restart()
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(2)
+    let expired = Sample.json(id: 1, more: ",\"exp\":\(Sample.noon - 10)")
+    try await probe.expectWritten(expired)
+    for id in 2...65 as ClosedRange<UInt32> {
+      try await probe.expectWritten(Sample.json(id: id))
+      try await control.perform(.dismiss(id))
+    }
+    _ = try await probe.listen()
+    var unsolicited = Unsolicited()
+    let answer = try await probe.writeData(expired, unsolicited: &unsolicited)
+    try await probe.listen(into: &unsolicited)
+    probe.expect("the answer to a write of the same bytes", answer, is: [0x13])
+    let reports = ["expired", "dismissed"].map { unsolicited.count($0, source, 1) }
+    probe.expect("reports of it", reports.reduce(0, +), is: 1)
+    probe.expect("ids of all reports", unsolicited.goneIDs(source), is: [1])
   }
 
   static let goneBeyondMTU = Case(

@@ -194,15 +194,19 @@ extension Suite {
 extension Probe {
   /// Sends a request whose answer is acknowledged and not handled: for a host that announced 64
   /// frames. Returns the decoded size of the answer.
-  fileprivate func answerUnhandled(_ pdu: [UInt8]) async throws -> Int {
-    session.credit = 64 &- session.expectedSeq
+  ///
+  /// - Parameter first: the first number that is not handled.
+  @discardableResult
+  func answerUnhandled(_ pdu: [UInt8], since first: UInt8 = 0) async throws -> Int {
+    let end = first &+ 64
+    session.credit = end &- session.expectedSeq
     try await awaitRoom()
     try await sendData(pdu)
     let number = session.expectedSeq
     let answer = try await awaitFrame("answer \(number)") { $0.kind == .data && $0.seq == number }
     session.observe(answer)
     session.expectedSeq &+= 1
-    session.credit = 64 &- session.expectedSeq
+    session.credit = end &- session.expectedSeq
     try await write(frame(.ack))
     return answer.payload.count + 12
   }

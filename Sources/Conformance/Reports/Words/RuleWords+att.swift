@@ -123,7 +123,8 @@ extension RuleWords {
       """#,
     "ATT-19":
       #"""
-      Waiting notifications of Count become one, with the latest value. Of Data, at least 8
+      A notification waits until it is sent for the first time, whatever holds it back (LNK-41
+      to LNK-43). Waiting notifications of Count become one, with the latest value. Of Data, at least 8
       wait in order; beyond that the newest is dropped and counted; what a SYNC makes the device report
       again (NTF-31) takes none of these places, and none of it is dropped. A notification of Count stands
       behind the responses to all writes whose effect its value has (ATT-18); its place among waiting

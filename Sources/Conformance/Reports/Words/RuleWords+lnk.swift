@@ -132,11 +132,12 @@ extension RuleWords {
       #"""
       DATA, ACK, NAK or PING of a session that is not the live one is answered by RST reason 1
       with that session in the header, at most 10 in any second, whatever sessions begin and end in it;
-      the first 10 are answered, each. The RSTs of LNK-19 do not count. Session 0 is never the live one:
-      DATA, ACK, NAK and PING with session 0 are answered in the same way. PONG, FIN, UDATA and RST are
-      never answered so. Only a device sends RST: a host drops frames of other sessions and counts them,
-      because its SYN is what repairs the state. The limit counts what was sent in the second before; it
-      is not reset at whole seconds.
+      the first 10 are answered, each. Of the answers to these frames, to SYNs that are refused (LNK-19)
+      and to FIN at least 4 can wait to be sent; a device drops and counts what it has no room for. The
+      RSTs of LNK-19 do not count. Session 0 is never the live one: DATA, ACK, NAK and PING with session 0
+      are answered in the same way. PONG, FIN, UDATA and RST are never answered so. Only a device sends
+      RST: a host drops frames of other sessions and counts them, because its SYN is what repairs the
+      state. The limit counts what was sent in the second before; it is not reset at whole seconds.
       """#,
     "LNK-23":
       #"""
@@ -149,12 +150,13 @@ extension RuleWords {
       To close, a side that has nothing unacknowledged, or gives up, sends FIN: once, it is not
       resent. A side that ends a live session for any other reason than LNK-14, LNK-22, a FIN received, or
       silence (LNK-53) sends FIN too, so that the peer does not depend on its own timeout; it need not
-      wait for the answer. The peer answers FIN with ACK and ends the session. The closer ends when an ACK
-      or FIN of the session comes, at a host also an RST (LNK-18), or after 200 ms. A FIN of a session
-      that is over already gets no answer. A device that has sent FIN takes no DATA any more and sends no
-      new DATA; PING may stay unanswered, and so may a FIN, which ends the session all the same. Until
-      then the session is the live one: a SYN with its nonce gets the same SYNACK (LNK-13), and its frames
-      get no RST.
+      wait for the answer. A device that LNK-16 keeps silent ends the session without FIN. The peer
+      answers FIN with ACK and ends the session. The closer ends when an ACK or FIN of the session comes,
+      also one that was sent before its FIN came, at a host also an RST (LNK-18), or after 200 ms. A FIN
+      of a session that is over already gets no answer. A device that has sent FIN takes no DATA any more
+      and sends no new DATA; PING may stay unanswered, and so may a FIN, which ends the session all the
+      same. Until then the session is the live one: a SYN with its nonce gets the same SYNACK (LNK-13),
+      and its frames get no RST.
       """#,
     "LNK-30":
       #"""

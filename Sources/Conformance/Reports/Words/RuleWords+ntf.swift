@@ -213,8 +213,9 @@ extension RuleWords {
       still waits to be sent when a SYNC of another `src` is handled need not be. They are reported in
       rising order of `press`, each before any report that its notification is gone (NTF-26) because of
       what happened after it. ACTION needs no subscription to Data. That session gets no event of NTF-11
-      for such a press. All other subscribed bearers do, and every bearer for a press that is not kept;
-      the event is sent once.
+      for such a press, except one that waited already when its SYNC was handled, which may be sent, too.
+      All other subscribed bearers do, and every bearer for a press that is not kept; the event is sent
+      once.
       """#,
     "NTF-41":
       #"""
