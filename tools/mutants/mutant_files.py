@@ -153,3 +153,16 @@ class Compiler:
         done = subprocess.run([*self.command, *arguments], capture_output=True, text=True)
         if done.returncode != 0:
             raise BadMutant(f"{what}: does not compile:\n{done.stderr.strip()[-2000:]}")
+
+
+def findings(folder=FIXTURES / "mutants", root=FIXTURES):
+    """What is wrong with the mutants of a folder, without compiling them."""
+    for path in sorted(folder.glob("*.mutant")):
+        try:
+            mutated(parse(path), root)
+        except BadMutant as bad:
+            yield str(bad)
+
+
+if __name__ == "__main__":
+    print(*findings(), sep="\n", end="")
