@@ -4,13 +4,17 @@
 static const uint8_t subscribe_data[] = {0x12, 7, 0, 1, 0};
 
 /* Opens a bearer that has subscribed to Data. */
-static nb_bearer_t *open_bearer(rig_t *rig, uint16_t mtu) {
+static void open_at(rig_t *rig, nb_bearer_t *bearer, uint16_t mtu) {
   const uint8_t exchange[] = {0x02, (uint8_t)mtu, (uint8_t)(mtu >> 8)};
   uint8_t answer[NB_MTU_MAX];
-  nb_bearer_t *bearer = malloc(sizeof *bearer);
   CHECK(nb_bearer_open(rig->device, bearer) == 0);
   CHECK(nb_att_handle(rig->device, bearer, exchange, sizeof exchange, answer, sizeof answer) == 3);
   CHECK(nb_att_handle(rig->device, bearer, subscribe_data, sizeof subscribe_data, answer, sizeof answer) == 1);
+}
+
+static nb_bearer_t *open_bearer(rig_t *rig, uint16_t mtu) {
+  nb_bearer_t *bearer = malloc(sizeof *bearer);
+  open_at(rig, bearer, mtu);
   return bearer;
 }
 
@@ -84,6 +88,24 @@ static void check_full_queues(void) {
     close_bearer(rig, bearers[1]);
     rig_free(rig);
   }
+}
+
+/* The bytes that the serial host grants limit no other bearer, wherever in memory it is. */
+static void check_bytes_of_others(void) {
+  static nb_bearer_t below; /* the device is on the heap */
+  nb_bearer_t above;
+  rig_t *rig = rig_start();
+  rig_open(rig, 8, 0xF);
+  open_at(rig, &below, 517);
+  open_at(rig, &above, 517);
+  CHECK(rig_write(rig, "") == 0);
+  rig->device->link.peer_unhandled_bytes = rig->device->link.peer_bytes;
+  CHECK(nb_device_dismiss(rig->device, 1) == 0);
+  CHECK(is_next(rig, &below, "{\"ev\":\"dismissed\",\"item\":1}"));
+  CHECK(is_next(rig, &above, "{\"ev\":\"dismissed\",\"item\":1}"));
+  nb_bearer_close(rig->device, &below);
+  nb_bearer_close(rig->device, &above);
+  rig_free(rig);
 }
 
 /* ---- SYNC ---- */
@@ -203,6 +225,7 @@ void check_notify(void) {
   check_members();
   check_unfit();
   check_full_queues();
+  check_bytes_of_others();
   check_bad_messages();
   check_gone_of_sync();
   check_known();
