@@ -100,14 +100,15 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let source = try await probe.beginDelivery(room: 2)
-    let (first, second) = (Sample.json(id: 1, "one"), Sample.json(id: 2, more: ",\"rev\":7"))
+    let (first, second) = (Sample.json(id: 1, "e1a31e0316"), Sample.json(id: 2, more: ",\"rev\":7"))
     try await probe.expectWritten(first)
     try await probe.expectWritten(second)
     let before = try await probe.readCount()
-    // The last two have the same meaning, in other bytes.
+    // The first has the same length and CRC-32; the last two have the same meaning, in other bytes.
     let others = [
-      Sample.json(id: 1, "two"), Sample.json(id: 2, "other", more: ",\"rev\":7"),
-      Sample.json(id: 1, "one", more: ",\"rev\":0"), Sample.json(id: 1, "one") + [0x20],
+      Sample.json(id: 1, "4640a9050e"), Sample.json(id: 1, "two"),
+      Sample.json(id: 2, "other", more: ",\"rev\":7"),
+      Sample.json(id: 1, "e1a31e0316", more: ",\"rev\":0"), first + [0x20],
     ]
     for json in others {
       var unsolicited = Unsolicited()

@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// When a device looks at `exp`, in seconds that pass: nothing is asked of it meanwhile.
 extension Suite {
-  static let expiryTimers: [Case] = [laterClock]
+  static let expiryTimers: [Case] = [laterClock, manyDays]
 
   static let laterClock = Case(
     "NTF-27/later-clock",
@@ -50,6 +50,37 @@ extension Suite {
     }
     for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
     try await expectNotSooner(probe)
+  }
+
+  static let manyDays = Case(
+    "NTF-27/60-days", "The time goes on for longer than 32 bits of milliseconds last", .delivery,
+    also: ["NTF-10", "NTF-26"], needs: [.virtualTime]
+  ) { bench in
+    let probe = bench.probe
+    let source = probe.makeSource()
+    let (noon, day) = (Sample.noon, 86_400 as UInt64)
+    try await probe.openDelivery(source: source, clock: noon)
+    try await probe.requireStoreRoom(4)
+    let before = try await probe.readCount()
+    // 32 bits of milliseconds last for 49.7 days.
+    let last = [1, 40, 55, 70] as [UInt64]
+    for (index, days) in last.enumerated() {
+      try await probe.expectWritten(
+        Sample.json(id: UInt32(index + 1), more: ",\"exp\":\(noon + days * day)"))
+    }
+    let start = probe.now
+    try await probe.requireIdle()
+    for (days, gone) in [(20, [1]), (45, [1, 2]), (52, [1, 2]), (60, [1, 2, 3])] as [(UInt64, [UInt32])] {
+      _ = try await probe.frames(for: start + .seconds(days * day) - probe.now)
+      // The session ended long ago; the new one brings no CLOCK.
+      try await probe.openDelivery(source: source)
+      let count = try await probe.readCount()
+      probe.expect("Count after \(days) days", count, is: before + last.count - gone.count)
+      var reports = Unsolicited()
+      try await probe.sync(Sync(source, known: 4), unsolicited: &reports)
+      probe.expect("ids reported after \(days) days", reports.goneIDs(source).sorted(), is: gone)
+    }
+    for id in 1...4 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 
   /// A CLOCK that is earlier than the one before: what would have expired by that one stays.

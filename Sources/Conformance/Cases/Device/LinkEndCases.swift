@@ -4,8 +4,8 @@ import NotibotProtocol
 /// How sessions end, from either side, and the beginning of the next one.
 extension Suite {
   static let linkEnds: [Case] = [
-    finAgain, idsAfterEnds, refusedNonces, nonceZero, deviceEndsSession, closesUnanswered, hellosGoOn,
-    rstsAcrossSessions,
+    finAgain, idsAfterEnds, refusedNonces, nonceZero, deviceEndsSession, closesUnanswered, closesUnderTraffic,
+    hellosGoOn, rstsAcrossSessions,
   ]
 
   static let finAgain = Case(
@@ -179,6 +179,40 @@ extension Suite {
     probe.expect(!isLive, "the session is served 600 ms after FIN")
     try await probe.expectUnanswered(in: bench, "its SYN", probe.syn(tlvs).bytes)
     try await control.perform(.clear)
+  }
+
+  static let closesUnderTraffic = Case(
+    "LNK-24/closes-under-traffic", "Frames that arrive while the device closes do not postpone the end",
+    .link,
+    also: ["LNK-20", "LNK-55"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    // Those that an RST can answer are not adjacent: ten in any second are answered.
+    let kinds: [(what: String, frame: @Sendable (Probe) -> WireFrame)] = [
+      ("PING", { $0.frame(.ping) }), ("PONG", { $0.frame(.pong, payload: [0]) }),
+      ("DATA", { $0.data([0x0A, 3, 0], seq: $0.session.nextSeq) }),
+      ("UDATA", { $0.frame(.udata, channel: 5, payload: [0x41]).with(ack: 0, credit: 0) }),
+      ("NAK", { $0.frame(.nak) }),
+    ]
+    for kind in kinds {
+      try await probe.open()
+      _ = try await probe.readCount()
+      try await control.perform(.close)
+      _ = try await probe.awaitFrame(.fin)
+      for _ in 0..<7 {
+        try await probe.write(kind.frame(probe))
+        _ = try await probe.frames(for: .milliseconds(90))
+      }
+      let session = probe.session.id
+      // A PING of a session that is closing may stay unanswered, and would end it 200 ms later.
+      if bench.hasExactTime { try await probe.write(probe.frame(.ping)) }
+      let isOver =
+        bench.hasExactTime
+        ? try await probe.frames(for: .milliseconds(90)).contains { $0.kind == .rst && $0.session == session }
+        : try await !probe.isSessionLive()
+      probe.expect(isOver, "the session is live 630 ms after FIN, with a \(kind.what) every 90 ms")
+    }
   }
 
   static let hellosGoOn = Case(
