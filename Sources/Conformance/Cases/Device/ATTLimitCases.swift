@@ -5,8 +5,7 @@ import NotibotProtocol
 extension Suite {
   static let attLimits: [Case] = [
     longFormOfType, overlappingParts, queueBytes, eightWait, waitsAtTheEnd, subscribedAgain, changeWaits,
-    countBehindWrites, bytesFull, eventJustFits,
-    itemsOnce,
+    countBehindWrites, bytesFull, behindAnAnswer, eventJustFits, itemsOnce,
   ]
 
   static let longFormOfType = Case(
@@ -200,6 +199,38 @@ extension Suite {
         counts == last || counts == earlier + last, "the values of Count are \(counts), it was \(before)")
       probe.expect("Count at the end", try await probe.readCount(), is: before + (isEnding ? 1 : 2))
     }
+  }
+
+  static let behindAnAnswer = Case(
+    "ATT-19/behind-an-answer", "Behind an answer that exceeds the host's bytes, values of Count become one",
+    .att,
+    also: ["ATT-17", "LNK-42"], needs: [.session, .control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await control.perform(.fill(0))
+    try await probe.openWide(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b0011, bytes: 1080))
+    let prepare = Wire.literal("16 0600 0000") + [UInt8](repeating: 0x20, count: 400)
+    try probe.requireMTU(prepare.count)
+    try await probe.request(Wire.literal("12 0400 0100"))
+    try await probe.grantAll()
+    // 24 answers of 29 bytes leave 384 bytes, and the next answer takes 417.
+    let first = probe.session.expectedSeq
+    for _ in 0..<24 { try await probe.answerUnhandled([0x0A, 1, 0], since: first) }
+    try await probe.awaitRoom()
+    try await probe.sendData(prepare)
+    var early = try await probe.fence()
+    for others in [1, 3] {
+      try await control.perform(.fill(others))
+      early += try await probe.frames(for: probe.settleTime)
+    }
+    guard !early.contains(where: { $0.kind == .data }) else {
+      throw CaseSkipped("the device sends Count before an answer that has to wait")
+    }
+    try await probe.grantAll()
+    let counts = try await probe.listen(for: .milliseconds(600)).counts
+    probe.expect("the values of Count", counts, is: [3])
+    try await control.perform(.fill(0))
   }
 
   /// Subscribes to Count in a session in which the device is not allowed to send any more; returns

@@ -180,11 +180,16 @@ extension Suite {
       throw CaseSkipped("the device's MTU is \(probe.session.peerMTU)")
     }
     // Each declaration takes 21 bytes: one fits below 44, two from 44 on.
-    for (mtu, length) in [(5, 23), (43, 23), (44, 44)] as [(UInt16, Int)] {
+    for (mtu, length) in [(5, 23), (23, 23), (43, 23), (44, 44)] as [(UInt16, Int)] {
       try await probe.open()
-      try await probe.request([0x02] + Wire.u16(mtu))
-      let reply = try await probe.request(Wire.literal("08 0100 0700 0328"))
-      probe.expect("length of the characteristics at MTU \(mtu)", reply.count, is: length)
+      // The second one changes nothing.
+      for limit in [mtu, 517] {
+        try await probe.request([0x02] + Wire.u16(limit))
+        let reply = try await probe.request(Wire.literal("08 0100 0700 0328"))
+        probe.expect(
+          "length of the characteristics at MTU \(mtu), after an exchange of \(limit)", reply.count,
+          is: length)
+      }
     }
   }
 
