@@ -148,6 +148,26 @@ static void check_samples(void) {
   rig_free(rig);
 }
 
+/* What was resent and acknowledged earlier, and is still in memory, prevents no sample. */
+static void check_sample_after_resend(void) {
+  static const uint32_t samples[] = {90, 90};
+  rig_t *rig = open_rig(4096, 0);
+  uint32_t first = rig->ack;
+  for (unsigned count = 0; count < 2; count++) {
+    rig_data(rig, NB_CHANNEL_ATT, read_count, sizeof read_count);
+    rig->ack = first;
+  }
+  rig_run(rig, 600);
+  CHECK(rig->seen[NB_DATA] >= 2);
+  rig->ack = (first + 2) & 0xFF;
+  rig_send(rig, NB_ACK, 0, NULL, 0);
+  answer_after(rig, 90);
+  answer_after(rig, 90);
+  double measured = resend_after(rig);
+  CHECK(measured >= resend_time(samples, 2) - 3 && measured <= resend_time(samples, 2) + 3);
+  rig_free(rig);
+}
+
 /* An ack that covers the oldest of three answers measures that one. */
 static void check_sample_of_three(void) {
   static const uint32_t samples[] = {90, 90, 150, 10};
@@ -349,6 +369,7 @@ void check_link(void) {
   check_first_sample();
   check_unacknowledged();
   check_samples();
+  check_sample_after_resend();
   check_sample_of_three();
   check_line_time();
   check_receive_bytes();
