@@ -53,7 +53,7 @@ extension Suite {
   }
 
   static let manyDays = Case(
-    "NTF-27/60-days", "The time goes on for longer than 32 bits of milliseconds last", .delivery,
+    "NTF-27/60-days", "The device's time does not wrap at 32 bits of milliseconds", .delivery,
     also: ["NTF-10", "NTF-26"], needs: [.virtualTime]
   ) { bench in
     let probe = bench.probe
@@ -62,9 +62,9 @@ extension Suite {
     try await probe.openDelivery(source: source, clock: noon)
     try await probe.requireStoreRoom(4)
     let before = try await probe.readCount()
-    // 32 bits of milliseconds last for 49.7 days.
-    let last = [1, 40, 55, 70] as [UInt64]
-    for (index, days) in last.enumerated() {
+    // 32 bits of milliseconds wrap after 49.7 days.
+    let lifetimes = [1, 40, 55, 70] as [UInt64]
+    for (index, days) in lifetimes.enumerated() {
       try await probe.expectWritten(
         Sample.json(id: UInt32(index + 1), more: ",\"exp\":\(noon + days * day)"))
     }
@@ -75,7 +75,7 @@ extension Suite {
       // The session ended long ago; the new one brings no CLOCK.
       try await probe.openDelivery(source: source)
       let count = try await probe.readCount()
-      probe.expect("Count after \(days) days", count, is: before + last.count - gone.count)
+      probe.expect("Count after \(days) days", count, is: before + lifetimes.count - gone.count)
       var reports = Unsolicited()
       try await probe.sync(Sync(source, known: 4), unsolicited: &reports)
       probe.expect("ids reported after \(days) days", reports.goneIDs(source).sorted(), is: gone)

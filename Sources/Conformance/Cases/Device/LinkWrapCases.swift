@@ -275,7 +275,8 @@ extension Probe {
     try await expectTaken("\(count) frames", file: file, line: line)
   }
 
-  /// Skips the case if the device sends anything when no session is open: days of it are too much.
+  /// Skips the case if the device sends anything while no session is open: days of that take too
+  /// long.
   func requireIdle() async throws {
     _ = try await frames(for: .seconds(10))
     startCapture()

@@ -152,11 +152,11 @@ extension RuleWords {
       silence (LNK-53) sends FIN too, so that the peer does not depend on its own timeout; it need not
       wait for the answer. A device that LNK-16 keeps silent ends the session without FIN. The peer
       answers FIN with ACK and ends the session. The closer ends when an ACK or FIN of the session comes,
-      also one that was sent before its FIN came, at a host also an RST (LNK-18), or after 200 ms. A FIN
-      of a session that is over already gets no answer. A device that has sent FIN takes no DATA any more
-      and sends no new DATA; PING may stay unanswered, and so may a FIN, which ends the session all the
-      same. Until then the session is the live one: a SYN with its nonce gets the same SYNACK (LNK-13),
-      and its frames get no RST.
+      also one that was sent before the FIN arrived, at a host also an RST (LNK-18), or after 200 ms. A
+      FIN of a session that is over already gets no answer. A device that has sent FIN takes no DATA any
+      more and sends no new DATA; PING may stay unanswered, and so may a FIN, which ends the session all
+      the same. Until then the session is the live one: a SYN with its nonce gets the same SYNACK
+      (LNK-13), and its frames get no RST.
       """#,
     "LNK-30":
       #"""
