@@ -6,7 +6,8 @@ extension Suite {
   static let deliveryGone: [Case] = [
     goneAtOnce, goneAtEachSync, goneAtAWrite, goneUntilRemoved, goneMeanwhile, goneOfOwnSource,
     goneUnsubscribed,
-    goneRemembered, goneForgottenStored, goneBeyondMTU, reportJustFits, goneWithoutSync, actionOfIdentity,
+    goneRemembered, goneForgottenStored, goneBeyondMTU, reportJustFits, goneWithoutSync,
+    goneInPlainSession, actionOfIdentity,
   ]
 
   static let goneAtOnce = Case(
@@ -261,7 +262,9 @@ extension Suite {
     also: ["NTF-26", "NTF-30"]
   ) { bench in
     let probe = bench.probe
-    let source = try await probe.beginDelivery(room: 1)
+    let source = probe.makeSource()
+    try await probe.openDelivery(source: source, clock: Sample.noon)
+    try await probe.requireStoreRoom(2)
     try await probe.sync(Sync(source))
     try await probe.expectWritten(Sample.json(id: 2))
     // Not above hwm and not stored: a write to it is reported, each time alike.
@@ -278,6 +281,26 @@ extension Suite {
       try await probe.writeData(Sample.json(id: 1), unsolicited: &narrow)
       probe.expect("the report if the event has \(spare) bytes less than the MTU", narrow.items, is: [item])
     }
+    // With its item, without which it would fit.
+    let expired = Sample.json(id: 3, more: ",\"exp\":1")
+    try await probe.openDelivery(source: source)
+    try await probe.expectWritten(expired)
+    var reports = Unsolicited()
+    try await probe.sync(Sync(source, known: 3), unsolicited: &reports)
+    let whole = try probe.require(
+      reports.events.first { Unsolicited.members(of: $0)["\"id\""] == "3" }, "no report of an expired id")
+    for isFitting in [true, false] {
+      try await probe.openNarrow(source: source)
+      try await probe.request([0x02] + Wire.u16(UInt16(whole.utf8.count + (isFitting ? 3 : 2))))
+      var narrow = Unsolicited()
+      try await probe.sync(Sync(source, known: 3), unsolicited: &narrow)
+      let item: Unsolicited.Item =
+        isFitting ? .event(whole) : .message([4, 3] + Wire.u32(source) + Wire.u32(3))
+      probe.expect("the report with its item at SYNC", narrow.items.filter { $0 == item }.count, is: 1)
+      probe.expect("reports of its id", narrow.goneIDs(source).filter { $0 == 3 }, is: [3])
+    }
+    try await probe.openDelivery(source: source)
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.removal(id: id)) }
   }
 
   static let goneWithoutSync = Case(
@@ -298,6 +321,29 @@ extension Suite {
     try await control.perform(.dismiss(2))
     let narrow = try await probe.listen()
     probe.expect("notifications if it does not fit", narrow.items, is: [])
+  }
+
+  static let goneInPlainSession = Case(
+    "NTF-26/plain-session", "A session without the optional keys gets events with id and src, too", .delivery,
+    also: ["LNK-9", "NTF-11"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    let source = try await bench.openAfterRestart()
+    try probe.requireEventRoom()
+    for id in 1...3 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
+    for (item, features) in [(1, 0), (2, 1), (3, 0b0101)] as [(UInt32, UInt32)] {
+      try await probe.openWide(Probe.synTLVs(nonce: probe.makeNonce(), features: features))
+      try await probe.request(Wire.literal("12 0700 0100"))
+      try await control.perform(.action(item, 2))
+      try await control.perform(.dismiss(item))
+      let unsolicited = try await probe.listen()
+      let what = "with features \(features)"
+      probe.expect("events of the action \(what)", unsolicited.actions(source, item, act: 2), is: 1)
+      probe.expect(
+        "events of the dismissal \(what)", unsolicited.count("dismissed", source, item, item: item), is: 1)
+      probe.expect("all notifications and messages \(what)", unsolicited.items.count, is: 2)
+    }
   }
 
   static let actionOfIdentity = Case(

@@ -152,30 +152,38 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
-    let source = try await bench.openAfterRestart()
+    let (source, other) = (try await bench.openAfterRestart(), probe.makeSource())
     try probe.requireEventRoom()
     try await probe.expectWritten(Sample.json(id: 1))
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"src\":\(other)"))
+    try await probe.expectWritten(Sample.json("plain"))
+    // Before the first SYNC there need not be any.
+    try await probe.sync(Sync(source, known: 1))
     // Events of actions are remembered nowhere else; and nothing is acknowledged, so that most of
     // them are queued. The device decides how many it queues, at least 8.
     var count = 40
-    for round in 1...2 {
+    // Of the session's src, of another one, and of none.
+    for item in 1...(bench.hasVirtualTime ? 3 : 2) as ClosedRange<UInt32> {
+      let actions = { (unsolicited: Unsolicited, act: UInt8) in
+        unsolicited.events.filter { Sample.isEvent($0, "action", item: item, action: act) }.count
+      }
       var unsolicited = Unsolicited()
       repeat {
-        count *= round == 1 ? 2 : 1
+        count *= item == 1 ? 2 : 1
         guard count <= 5120 else { throw CaseSkipped("the device queues \(count / 2) events") }
-        for _ in 0..<count { try await control.perform(.action(1, 0)) }
+        for _ in 0..<count { try await control.perform(.action(item, 0)) }
         unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
-      } while unsolicited.actions(source, 1, act: 0) == count && round == 1
-      let events = unsolicited.actions(source, 1, act: 0)
-      probe.expect((8..<count).contains(events), "\(events) of \(count) events are reported")
-      probe.expect("messages of round \(round)", unsolicited.messages, is: [[3]])
-      for _ in 0..<count { try await control.perform(.action(1, 2)) }
+      } while actions(unsolicited, 0) == count && item == 1
+      let events = actions(unsolicited, 0)
+      probe.expect((8..<count).contains(events), "\(events) of \(count) events of item \(item) are reported")
+      probe.expect("messages about item \(item)", unsolicited.messages, is: [[3]])
+      for _ in 0..<count { try await control.perform(.action(item, 2)) }
       unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
-      probe.expect(unsolicited.actions(source, 1, act: 2) < count, "\(count) of \(count) events are reported")
+      probe.expect(actions(unsolicited, 2) < count, "\(count) of \(count) events are reported")
       probe.expect("messages when more events were dropped", unsolicited.messages, is: [])
-      for _ in 0..<2 { try await control.perform(.action(1, 1)) }
+      for _ in 0..<2 { try await control.perform(.action(item, 1)) }
       unsolicited = try await probe.listen()
-      probe.expect("events when there is room again", unsolicited.actions(source, 1, act: 1), is: 2)
+      probe.expect("events when there is room again", actions(unsolicited, 1), is: 2)
       probe.expect("messages before SYNC", unsolicited.messages, is: [])
       unsolicited = Unsolicited()
       try await probe.sync(Sync(source, known: 1), unsolicited: &unsolicited)
@@ -301,7 +309,7 @@ extension Probe {
   /// how many; expired ones of others take room without being counted.
   ///
   /// - Throws: `CaseSkipped` if there are fewer than 2 or too many.
-  func fillStore(as source: UInt32) async throws -> Int {
+  func fillStore(as source: UInt32, level: Int = 0) async throws -> Int {
     // A board takes some milliseconds for each.
     let limit = 2000
     let stored = try await readCount()
@@ -312,7 +320,7 @@ extension Probe {
     var held = 0
     var reply: [UInt8] = []
     repeat {
-      let more = ",\"lvl\":0,\"src\":\(source)"
+      let more = ",\"lvl\":\(level),\"src\":\(source)"
       reply = try await writeData(Sample.json(id: UInt32(held + 1), more: more))
       if reply == [0x13] { held += 1 }
     } while reply == [0x13] && held <= room

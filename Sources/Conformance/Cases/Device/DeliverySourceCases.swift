@@ -4,7 +4,7 @@ import NotibotProtocol
 extension Suite {
   static let deliverySources: [Case] = [
     sourceOfSYN, sourceOfSYNC, sourceOfKey, sourceMissing, sourceEndsWithSession, fourSources, fifthSource,
-    highestPerSource, removalTakesNoPlace, synIsNoWrite, forgottenFreesRoom,
+    highestPerSource, removalTakesNoPlace, synIsNoWrite, forgottenFreesRoom, forgottenHiddenFreesRoom,
   ]
 
   static let sourceOfSYN = Case(
@@ -237,5 +237,29 @@ extension Suite {
     probe.expect("reports", unsolicited.items, is: [])
     let after = try await probe.readCount()
     probe.expect("Count without the forgotten \(held)", after, is: before - held + 1)
+  }
+  static let forgottenHiddenFreesRoom = Case(
+    "NTF-22/forgotten-hidden-frees-room", "A further writer takes the room of one that has hidden ones only",
+    .delivery, also: ["NTF-8", "NTF-25", "NTF-27"], needs: [.strict]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.openDelivery(clock: Sample.noon)
+    try await probe.requireStoreRoom(3)
+    try await probe.sync(Sync(probe.makeSource()))
+    let places = try await probe.pushOutSource()
+    let (hidden, filling) = (probe.makeSource(), probe.makeSource())
+    try await probe.expectWritten(Sample.json(id: 1, more: ",\"lvl\":3,\"exp\":1,\"src\":\(hidden)"))
+    let held = try await probe.fillStore(as: filling, level: 3)
+    for _ in 2..<places { try await probe.sync(Sync(probe.makeSource())) }
+    let before = try await probe.readCount()
+    var unsolicited = Unsolicited()
+    let json = Sample.json(id: 1, more: ",\"lvl\":3,\"src\":\(probe.makeSource())")
+    let reply = try await probe.writeData(json, unsolicited: &unsolicited)
+    probe.expect("the answer to the further writer", reply, is: [0x13])
+    probe.expect("reports", unsolicited.items, is: [])
+    let after = try await probe.readCount()
+    probe.expect("Count with the further one", after, is: before + 1)
+    let synced = try await probe.sync(Sync(filling))
+    probe.expect("n of the src that fills the store", Int(synced.count), is: held)
   }
 }

@@ -225,9 +225,19 @@ extension Suite {
       ]
       members += similar.map { Array("\"\($0)\":[null]".utf8) }
     }
+    // Nested, as often as it likes, and as a string.
+    for (index, key) in keys.enumerated() {
+      members += [
+        "\"x\(index)\":{\"\(key)\":[null]}", "\"y\(index)\":[{\"\(key)\":1,\"\(key)\":{\"\(key)\":2}}]",
+        "\"z\(index)\":[\"\(key)\",\"\(key)\"]",
+      ].map { Array($0.utf8) }
+    }
     var table = GrammarTable()
-    // In sequence, as each key is allowed once.
+    // In sequence, as each key is allowed once; before the four and behind them.
     table.accepted = GrammarTable.packed(members, separator: ",") { GrammarTable.before($0) }
+    table.accepted += GrammarTable.packed(members, separator: ",") {
+      GrammarTable.after(String(decoding: $0, as: UTF8.self))
+    }
     for key in keys.prefix(4) {
       let escaped = "\\u00" + String(key.utf8.first ?? 0, radix: 16) + key.dropFirst()
       let others = String(decoding: GrammarTable.fourKeys, as: UTF8.self)

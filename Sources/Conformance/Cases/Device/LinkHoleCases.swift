@@ -94,6 +94,35 @@ extension Suite {
     try await probe.expectTaken("all four")
   }
 
+  static let filledAtOnce = Case(
+    "LNK-33/filled-at-once",
+    "When frames after a hole and the missing one come together, no later hole is requested", .link,
+    also: ["LNK-32", "LNK-50"]
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open()
+    let farthest = UInt8(min(3, probe.session.peerFrames - 1))
+    for ahead in [[1], [2], [1, 2], [3], [1, 3], [2, 1]] as [[UInt8]]
+    where ahead.allSatisfy({ $0 <= farthest }) {
+      let missing = probe.session.nextSeq
+      let frames = (ahead + [0]).map { probe.data([0x55], channel: 2, seq: missing &+ $0) }
+      try await probe.write(frames.flatMap(\.bytes))
+      let answers = try await probe.fence() + probe.frames(for: .milliseconds(30))
+      let naks = answers.filter { $0.kind == .nak }
+      // A bitmap may report what is still missing, for frames that are kept.
+      let later = naks.filter { $0.ack != missing && $0.payload.isEmpty }
+      probe.expect("NAKs of a later hole for \(ahead) and the missing frame", later, is: [])
+      if ahead == [1] || ahead == [1, 2] || ahead == [2, 1] {
+        probe.expect("NAKs after all holes are filled, \(ahead)", naks.filter { $0.ack != missing }, is: [])
+      }
+      for distance in 1...farthest {
+        try await probe.write(probe.data([0x55], channel: 2, seq: missing &+ distance))
+      }
+      probe.session.nextSeq = missing &+ farthest &+ 1
+      try await probe.expectTaken("the frames after \(ahead)")
+    }
+  }
+
   static let nothingTwice = Case(
     "LNK-32/nothing-twice",
     "With holes and duplicate frames each request is answered once, in order", .link,

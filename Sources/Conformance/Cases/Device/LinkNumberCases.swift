@@ -2,7 +2,9 @@ import NotibotProtocol
 
 /// ack, credit and bitmaps: in which frames they count, and from which number they are counted.
 extension Suite {
-  static let linkNumbers: [Case] = [numbersOfDropped, bitmapFromAck, impossibleAcks, holeStays]
+  static let linkNumbers: [Case] = [
+    numbersOfDropped, bitmapFromAck, impossibleAcks, impossibleElsewhere, holeStays,
+  ]
 
   static let numbersOfDropped = Case(
     "LNK-31/numbers-of-dropped",
@@ -84,6 +86,30 @@ extension Suite {
         _ = try await probe.fence()
       }
       return nil
+    }
+  }
+
+  static let impossibleElsewhere = Case(
+    "LNK-31/other-effects", "A frame with an impossible ack confirms a session, keeps it and ends it", .link,
+    also: ["LNK-16", "LNK-24", "LNK-53"]
+  ) { bench in
+    let probe = bench.probe
+    for ack in [1, 100, 255] as [UInt8] {
+      try await probe.openSession(isAcknowledged: false)
+      try await probe.write(probe.frame(.ping).with(ack: ack))
+      _ = try await probe.awaitFrame("PONG to a first PING with ack \(ack)") { $0.kind == .pong }
+      if bench.hasVirtualTime {
+        for _ in 0..<6 {
+          _ = try await probe.frames(for: .seconds(1))
+          try await probe.write(probe.frame(.pong, payload: [0]).with(ack: ack))
+        }
+        let isLive = try await probe.isSessionLive()
+        probe.expect(isLive, "a PONG with ack \(ack) each second does not keep the session")
+      }
+      try await probe.write(probe.frame(.fin).with(ack: ack))
+      _ = try await probe.awaitFrame("ACK of a FIN with ack \(ack)") { $0.kind == .ack }
+      let isLive = try await probe.isSessionLive()
+      probe.expect(!isLive, "a FIN with ack \(ack) does not end the session")
     }
   }
 

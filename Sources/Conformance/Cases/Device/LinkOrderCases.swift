@@ -4,7 +4,8 @@ import NotibotProtocol
 extension Suite {
   static let linkOrder: [Case] = [
     unknownSession, noRSTForThese, finIsAnswered, numbersWrap, ackOutside, outOfOrder, duplicateData,
-    outOfWindow, oneNAKPerRound, secondHole, rounds, sameNumberLater, nothingTwice, bytesWithHole, bytesHeld,
+    outOfWindow, oneNAKPerRound, secondHole, filledAtOnce, rounds, sameNumberLater, nothingTwice,
+    bytesWithHole, bytesHeld,
     nakResends,
     nakBitmap, lostAgain,
     heldSpared, repeatedACK, resentFrame, resentCount, creditWhenHandled, creditOfWaitingRequests,

@@ -5,7 +5,7 @@ extension Suite {
   static let linkRefusals: [Case] = [
     everyByteOfNonce, ninthNonce, unconfirmedNonce, oldNonceAfterEachEnd, fieldsOfRST, refusalsDoNotCount,
     slidingSecond,
-    rangesOfVersions, whichNonce, otherSessions,
+    rangesOfVersions, whichNonce, otherSessions, fourAnswers,
   ]
 
   static let everyByteOfNonce = Case(
@@ -276,6 +276,64 @@ extension Suite {
     _ = try await probe.awaitFrame("ACK of FIN") { $0.kind == .ack && $0.session == id }
     try await expectRefused([0, id], "after the end of session \(id)")
   }
+
+  static let fourAnswers = Case(
+    "LNK-20/four-answers",
+    "Four RSTs and ACKs of FIN that are due together are all sent, also when another session opens then",
+    .link,
+    also: ["LNK-14", "LNK-19", "LNK-23", "LNK-24"]
+  ) { bench in
+    let probe = bench.probe
+    for opening in bench.hasVirtualTime ? Opening.allCases : [.new] {
+      // Earlier frames can have used up the ten RSTs of this second.
+      _ = try await probe.frames(for: .milliseconds(1100))
+      // S: a SYN that is refused; P: a PING of another session, of which there are nine; F: FIN.
+      for kinds in ["SSSS", "PPPP", "SPSP", "PSSF", "FSPS", "SPF"] {
+        try await probe.open()
+        _ = try await probe.readCount()
+        let session = probe.session
+        var (bytes, expected): ([UInt8], [String]) = ([], [])
+        for (index, kind) in kinds.enumerated() {
+          switch kind {
+          case "S":
+            let nonce = probe.makeNonce()
+            bytes += probe.syn([.magic, .nonce(nonce)]).bytes
+            expected.append("RST of nonce \(nonce)")
+          case "P":
+            let other = session.id &+ 1000 &+ UInt16(index)
+            bytes += probe.frame(.ping).with(session: other).bytes
+            expected.append("RST of session \(other)")
+          case _:
+            bytes += probe.frame(.fin).bytes
+            expected.append("ACK of session \(session.id)")
+          }
+        }
+        if opening != .none {
+          let nonce = opening == .same && !kinds.contains("F") ? session.nonce : probe.makeNonce()
+          bytes += probe.syn(Probe.synTLVs(nonce: nonce)).bytes
+          expected.append("SYNACK of nonce \(nonce)")
+        }
+        try await probe.write(bytes)
+        var answers: [String] = []
+        let deadline = probe.now + Probe.patience
+        while answers.count < expected.count, let frame = try await probe.nextFrame(until: deadline) {
+          guard let answer = frame.asAnswer, expected.contains(answer), !answers.contains(answer) else {
+            continue
+          }
+          answers.append(answer)
+        }
+        probe.expect(
+          "the answers to \(kinds), then \(opening.rawValue)", answers.sorted(), is: expected.sorted())
+      }
+    }
+  }
+
+  /// A SYN behind frames that are answered.
+  private enum Opening: String, CaseIterable {
+    case none = "no SYN"
+    case new = "a SYN"
+    case same = "the SYN of the session"
+  }
 }
 
 extension Probe {
@@ -300,5 +358,18 @@ extension Probe {
     claim("NONCE", fields.number(of: 0x82), refusal.hasNonce ? nonce : nil)
     claim("BOOT_ID", fields.number(of: 0x0A), session.bootID)
     expect("VERSIONS for \(what)", fields.value(of: 0x83), is: [1, 1], file: file, line: line)
+  }
+}
+
+extension WireFrame {
+  /// An RST, SYNACK or ACK as text; nil for other frames.
+  fileprivate var asAnswer: String? {
+    let nonce = TLV.parse(payload)?.number(of: 0x82).map { "\($0)" } ?? "missing"
+    return switch kind {
+    case .rst: session == 0 ? "RST of nonce \(nonce)" : "RST of session \(session)"
+    case .synAck: "SYNACK of nonce \(nonce)"
+    case .ack: "ACK of session \(session)"
+    case _: nil
+    }
   }
 }

@@ -5,7 +5,7 @@ extension Suite {
   static let linkResends: [Case] = [
     resendsAll, measuredFast, measuredSlow, staysWhenReceiving, resendAtMost, anewWhenAcknowledged,
     heldOldest,
-    nothingHeld, firstSendingProves, everyBit, resendsCountOnce,
+    nothingHeld, firstSendingProves, manySendings, everyBit, resendsCountOnce,
   ]
 
   static let resendsAll = Case(
@@ -167,6 +167,24 @@ extension Suite {
       // Whichever sending of 1 has arrived, it could be the first.
       let what = "for a bitmap of 1 after the \(isByTimer ? "timer" : "NAK")"
       try await probe.expectAgain([], for: Wire.u64(0b1), what)
+    }
+  }
+
+  static let manySendings = Case(
+    "LNK-34/many-sendings",
+    "However often frames were sent again, a held one is evidence from its first sending only", .link
+  ) { bench in
+    let probe = bench.probe
+    try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), requests: 32))
+    let count = min(probe.session.peerRequests, 8)
+    let features = probe.session.features
+    guard count > 1, features & 1 == 1 else { throw CaseSkipped("the device takes one request at a time") }
+    let answers = try await probe.answersTogether(count).map(\.seq)
+    // More than 256 sendings in virtual time, otherwise more than 128.
+    for round in 1...((bench.hasVirtualTime ? 272 : 136) / count) {
+      try await probe.expectAgain(answers, for: [], "for NAK \(round)")
+      guard bench.hasVirtualTime || round * count >= 128 else { continue }
+      try await probe.expectAgain([], for: Wire.u64(0b1), "for a bitmap of 1 after NAK \(round)")
     }
   }
 

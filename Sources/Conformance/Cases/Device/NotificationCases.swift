@@ -5,7 +5,8 @@ extension Suite {
   static let notifications: [Case] = [
     storedAndCounted, orderAndWhiteSpace, escapesAndUnicode, lengthLimits, otherKeys, timestamps, notJSON,
     hostileText,
-    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareAccepts, storeFull, countSaturates,
+    depth, duplicateKeys, missingAndMistyped, refusedLongWrite, firmwareAccepts, firmwareFull, storeFull,
+    countSaturates,
     dismissal, eventTooLong, actionChosen, storeOutlivesSession,
   ]
 

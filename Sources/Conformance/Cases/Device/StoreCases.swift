@@ -16,6 +16,10 @@ extension Suite {
     ] {
       let reply = try await probe.writeData(Array(input.utf8))
       probe.expect("the answer to \(input)", reply, is: [0x13])
+      // As a long write, too.
+      try await probe.prepare(Array(input.utf8))
+      let execute = try await probe.request(Wire.literal("18 01"))
+      probe.expect("the answer to \(input) in parts", execute, is: [0x19])
     }
     let between = try await probe.readCount()
     probe.expect("Count after the invalid ones", between, is: before)
@@ -24,6 +28,31 @@ extension Suite {
     try await probe.writeData(Sample.json("good"))
     let after = try await probe.readCount()
     probe.expect("Count after a good one", after, is: before + 1)
+  }
+
+  static let firmwareFull = Case(
+    "NTF-9/full-store", "In firmware mode a full store answers success to every write, and stores nothing",
+    .notifications, also: ["NTF-8", "NTF-11"], needs: [.firmwareMode, .control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    // A restart would end the mode on some rigs.
+    try await control.perform(.clear)
+    try await probe.openWide()
+    try await probe.fillStore()
+    let full = try await probe.readCount()
+    for json in [Sample.json("one too many"), [0x7B]] {
+      let reply = try await probe.writeData(json)
+      probe.expect("the answer of a full store", reply, is: [0x13])
+      try await probe.prepare(json)
+      let execute = try await probe.request(Wire.literal("18 01"))
+      probe.expect("the answer of a full store to a write in parts", execute, is: [0x19])
+      let count = try await probe.readCount()
+      probe.expect("Count", count, is: full)
+    }
+    let tooLong = try await probe.writeData(Sample.json(length: 513))
+    probe.expect("the answer to 513 bytes", tooLong, is: Wire.literal("01 12 0600 0d"))
+    try await control.perform(.clear)
   }
 
   static let storeFull = Case(

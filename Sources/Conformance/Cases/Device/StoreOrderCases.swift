@@ -243,11 +243,16 @@ extension Suite {
     let probe = bench.probe
     let control = try bench.requireControl()
     try await bench.restart()
+    // A restart has ended the mode on some rigs.
+    try await control.perform(.mode(.firmware))
     try await probe.openWide()
     try probe.requireEventRoom()
     try await probe.requireStoreRoom(1)
     try await probe.request(Wire.literal("12 0700 0100"))
-    for input in ["{", "{\"app\":\"a\"}", ""] { try await probe.writeData(Array(input.utf8)) }
+    for input in ["{", "{\"app\":\"a\"}", ""] {
+      let reply = try await probe.writeData(Array(input.utf8))
+      probe.expect("the answer to an invalid one", reply, is: [0x13])
+    }
     try await probe.writeData(Sample.json("the first one"))
     // The rig is allowed to refuse a missing one; the event has the number.
     var trouble: (any Error)?

@@ -143,7 +143,8 @@ extension RuleWords {
       #"""
       When a session ends, each request that was sent and not yet answered is reported *outcome
       unknown*, one that never left *not sent*. Nothing is resent into another session by this layer. A
-      device drops what it has not sent, and the bearer's state (ATT-3).
+      device drops what it has not sent in the session, and the bearer's state (ATT-3), but not the
+      answers of LNK-20 that wait, the ACK of a FIN among them.
       """#,
     "LNK-24":
       #"""
