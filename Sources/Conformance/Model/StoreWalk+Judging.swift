@@ -4,7 +4,7 @@ extension StoreWalk {
   mutating func judge(
     _ unsolicited: Unsolicited, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [],
     count before: Int,
-    resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil
+    resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil, isTogether: Bool = false
   ) async throws {
     var unsolicited = unsolicited
     let reply = try await probe.request([0x0A, 3, 0], unsolicited: &unsolicited, file: #fileID, line: #line)
@@ -16,7 +16,7 @@ extension StoreWalk {
     let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
     // Simultaneous expiries can be counted one by one.
     guard unsolicited.counts.last == counts.last,
-      unsolicited.counts.count <= max(counts.count, reports.count) || unsolicited.counts == counts
+      unsolicited.counts.count <= (isTogether ? 1 : max(counts.count, reports.count))
     else {
       throw failure("notifications of Count are \(unsolicited.counts), expected \(counts)")
     }
@@ -34,8 +34,10 @@ extension StoreWalk {
     _ unsolicited: Unsolicited, _ reports: [StoreModel.Report], _ optional: [StoreModel.Report]
   ) throws {
     // An event without an identity can be too long for this MTU (NTF-11).
-    var due = reports.filter { $0.key != nil || !probe.isNarrow }
-    var allowed = optional + reports.filter { $0.key == nil && probe.isNarrow }
+    let (canBeGone, isWide) = (hasSync, !probe.isNarrow)
+    let isReported = { (report: StoreModel.Report) in report.key != nil && canBeGone || isWide }
+    var due = reports.filter(isReported)
+    var allowed = optional + reports.filter { !isReported($0) }
     for item in unsolicited.items {
       guard let seen = try event(item) else { continue }
       let matches = { (report: StoreModel.Report) in report.reason == seen.reason && report.key == seen.key }
@@ -59,13 +61,13 @@ extension StoreWalk {
 
   /// The notification that an item reports as gone; nil if it is about something else. `number` is
   /// the event's `item`.
-  private func event(_ item: Unsolicited.Item) throws -> StoreModel.Report? {
+  func event(_ item: Unsolicited.Item) throws -> StoreModel.Report? {
     switch item {
     case .count: return nil
     case .other(let pdu): throw failure("an unexpected PDU: [\(Wire.hex(pdu))]")
     case .message(let message):
       if message == [3] { return nil }
-      guard probe.isNarrow, message.count == 10, message[0] == 4,
+      guard probe.isNarrow, hasSync, message.count == 10, message[0] == 4,
         let reason = StoreModel.Reason(rawValue: message[1])
       else { throw failure("an unexpected message on channel 0: [\(Wire.hex(message))]") }
       let (source, id) = (

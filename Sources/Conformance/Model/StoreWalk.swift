@@ -20,6 +20,11 @@ struct StoreWalk {
     var subscriptions = 4
     var dismissals = 6
     var waits = 1
+    var presses = 0
+    /// Sessions in which the device must wait for credit.
+    var waiting = 0
+    /// Whether sessions have different MTUs and features.
+    var isVaried = false
     /// The percentage of the writes with an `exp`.
     var expiring = 25
     /// The free places of the store, if it can be filled.
@@ -27,7 +32,8 @@ struct StoreWalk {
   }
 
   private enum Operation {
-    case fresh, change, old, removal, plain, refusal, sync, session, subscription, dismissal, wait
+    case fresh, change, old, removal, plain, refusal, sync, session, subscription, dismissal, wait, press,
+      waiting
   }
 
   /// The largest store that is filled.
@@ -44,20 +50,24 @@ struct StoreWalk {
   let bench: Bench
   let plan: Plan
   var model: StoreModel
-  private var draw: WriteDrawer
-  private var sources: [UInt32] = []
+  var draw: WriteDrawer
+  private(set) var sources: [UInt32] = []
   let seed: UInt64
   private let capacity: Int
   /// Seconds between the CLOCKs of two sessions; expiries between them are in the middle. Long if
   /// operations take time.
-  private let clockStep: UInt64
+  let clockStep: UInt64
   /// Count without the walk's notifications.
   let base: Int
   /// The item of the model's number 0; nil until an event has named one.
   var itemOffset: Int?
   var isSubscribedToData = false
   var isSubscribedToCount = false
-  private var clock = Sample.noon
+  var clock = Sample.noon
+  /// Those in use in the session.
+  private(set) var features = Probe.deliveryFeatures
+  /// Whether there was a SYNC in the session: before it a RESYNC may be left out (NTF-33).
+  var isSynced = false
   private var lasting = 0
   var step = 0
   /// The operation of the current step, for messages.
@@ -126,7 +136,8 @@ struct StoreWalk {
 
   private mutating func advance() async throws {
     step += 1
-    let operation = model.gone.count + model.unsure.count > Self.goneLimit ? .removal : drawOperation()
+    let isTooMuch = model.gone.count + model.unsure.count > Self.goneLimit
+    let operation = isTooMuch ? hasKeys ? .removal : .session : drawOperation()
     switch operation {
     case .fresh, .change, .old, .removal, .plain, .refusal: try await write(drawWrite(operation))
     case .sync: try await sync()
@@ -134,6 +145,8 @@ struct StoreWalk {
     case .subscription: try await subscribe()
     case .dismissal: try await dismiss()
     case .wait: try await wait()
+    case .press: try await press()
+    case .waiting: try await letWait()
     }
   }
 
@@ -150,12 +163,18 @@ struct StoreWalk {
   // MARK: Drawing
 
   private mutating func drawOperation() -> Operation {
-    let shares: [(Operation, Int)] = [
-      (.fresh, plan.fresh), (.change, plan.changes), (.old, plan.olds), (.removal, plan.removals),
-      (.plain, plan.plains), (.refusal, plan.refusals), (.sync, plan.syncs), (.session, plan.sessions),
-      (.subscription, plan.subscriptions), (.dismissal, plan.dismissals),
-      (.wait, bench.hasExactTime ? plan.waits : 0),
-    ]
+    // Without the keys everything would be a notification that only a dismissal removes.
+    let writes =
+      [
+        (.fresh, plan.fresh), (.change, plan.changes), (.old, plan.olds), (.removal, plan.removals),
+        (.plain, plan.plains), (.refusal, plan.refusals),
+      ].filter { _ in hasKeys } as [(Operation, Int)]
+    let shares: [(Operation, Int)] =
+      writes + [
+        (.sync, hasSync ? plan.syncs : 0), (.session, plan.sessions),
+        (.subscription, plan.subscriptions), (.dismissal, plan.dismissals),
+        (.wait, bench.hasExactTime ? plan.waits : 0), (.press, plan.presses), (.waiting, plan.waiting),
+      ]
     var drawn = draw.number(1...shares.reduce(0) { $0 + $1.1 })
     for (operation, share) in shares {
       drawn -= share
@@ -205,7 +224,7 @@ struct StoreWalk {
       let ending = isLasting ? nil : expires ?? clock + clockStep / 2
       return .plain(draw.draft(id: nil, level: level, expires: ending, source: nil))
     case .refusal: return draw.refused(id: above, source: named)
-    case .fresh, .sync, .session, .subscription, .dismissal, .wait: break
+    case .fresh, .sync, .session, .subscription, .dismissal, .wait, .press, .waiting: break
     }
     let revision = draw.pick([0, 0, 0, 1, 300]) ?? 0
     let draft = draw.draft(
@@ -223,19 +242,38 @@ struct StoreWalk {
 
   // MARK: Operations
 
-  private mutating func openSession() async throws {
+  var hasKeys: Bool { features & 0b0010 != 0 }
+  var hasSync: Bool { features & 0b0110 == 0b0110 }
+
+  /// The state of a session at its beginning.
+  mutating func begin(features: UInt32) {
+    self.features = features
+    (isSynced, isSubscribedToData, isSubscribedToCount) = (false, false, false)
+  }
+
+  mutating func drawMTU() -> UInt16 {
+    plan.isVaried && draw.chance(50) ? draw.pick([23, 30, 47, 50, 52, 56, 64, 127]) ?? 23 : 517
+  }
+
+  mutating func openSession() async throws {
     let source = draw.chance(70) ? draw.pick(sources) : nil
     if draw.chance(60) {
       let steps = draw.number(0...2)
       clock = draw.chance(15) ? clock - clockStep : clock + UInt64(steps) * clockStep
     }
     let hasClock = step == 0 || draw.chance(70)
+    let features =
+      plan.isVaried ? draw.pick([0, 1, 0b0011, 0b0101, 0b0111, 0b0111]) ?? 0 : Probe.deliveryFeatures
+    let mtu = drawMTU()
     what = "a session with SRC \(source.map { "\($0)" } ?? "none"), CLOCK \(hasClock ? "\(clock)" : "none")"
-    try await probe.openDelivery(source: source, clock: hasClock ? clock : nil, isSubscribed: false)
+    what += ", features \(features), MTU \(mtu)"
+    let tlvs = probe.deliveryTLVs(source: source, features: features, clock: hasClock ? clock : nil)
+    try await probe.open(tlvs)
+    if mtu != 23 { try await probe.request([0x02] + Wire.u16(mtu)) }
     model.open(source: source, time: hasClock ? clock : nil)
     // A value drawn for a CLOCK that was not sent can be used later.
     clock = model.time ?? clock
-    (isSubscribedToData, isSubscribedToCount) = (false, false)
+    begin(features: features)
     for handle in [4, 7] as [UInt8] where draw.chance(80) { try await setCCCD(handle, to: 1) }
     try await judge(Unsolicited(), count: model.shown.count)
   }
@@ -280,7 +318,7 @@ struct StoreWalk {
   private mutating func write(_ write: StoreWrite) async throws {
     what = "a write of \(String(decoding: write.json, as: UTF8.self))"
     var unsolicited = Unsolicited()
-    let pdu = try await probe.writePDU(write.json, unsolicited: &unsolicited)
+    let pdu = try await drawPDU(write.json, unsolicited: &unsolicited)
     let reply = try await probe.request(pdu, unsolicited: &unsolicited, file: #fileID, line: #line)
     let outcomes = model.outcomes(of: write)
     let opcode = pdu[0]
@@ -291,10 +329,19 @@ struct StoreWalk {
     }
     let before = model
     model = outcome.model
-    let isForgotten = before.resyncs == 0 && model.resyncs > 0
+    let isForgotten = before.resyncs == 0 && model.resyncs > 0 && hasSync
     try await judge(
       unsolicited, outcome.reports, optional: outcome.optional, count: before.shown.count,
-      resyncs: isForgotten ? 1...1 : 0...0)
+      resyncs: isForgotten ? (isSynced ? 1 : 0)...1 : 0...0)
+  }
+
+  /// The PDU that writes a value, sometimes as a long write that is not necessary.
+  private mutating func drawPDU(_ json: [UInt8], unsolicited: inout Unsolicited) async throws -> [UInt8] {
+    guard plan.isVaried, draw.chance(15), json.count <= 7 * (probe.session.mtu - 5) else {
+      return try await probe.writePDU(json, unsolicited: &unsolicited)
+    }
+    try await probe.prepare(json, unsolicited: &unsolicited)
+    return [0x18, 1]
   }
 
   private mutating func sync() async throws {
@@ -303,6 +350,7 @@ struct StoreWalk {
     what = "SYNC of \(source), known \(known)"
     let before = model
     let (reports, optional) = model.sync(source)
+    isSynced = true
     var unsolicited = Unsolicited()
     let held = model.held(source)
     let claimed = draw.chance(50) ? held : []

@@ -47,7 +47,8 @@ extension Probe {
     try await request(Wire.literal("12 0700 0100"), file: file, line: line)
   }
 
-  private func deliveryTLVs(source: UInt32?, features: UInt32, clock: UInt64?) -> [TLV] {
+  /// The TLVs of a SYN with these.
+  func deliveryTLVs(source: UInt32?, features: UInt32, clock: UInt64?) -> [TLV] {
     Self.synTLVs(nonce: makeNonce(), features: features) + (source.map { [.source($0)] } ?? [])
       + (clock.map { [.clock($0)] } ?? [])
   }

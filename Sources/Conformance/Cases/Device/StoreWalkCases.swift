@@ -2,7 +2,7 @@ import NotibotProtocol
 
 /// Random operations, each compared with a model of the store.
 extension Suite {
-  static let storeWalks: [Case] = [walk, walkOfWriters, walkOfSyncs, walkOfExpiry]
+  static let storeWalks: [Case] = [walk, walkOfWriters, walkOfSyncs, walkOfExpiry, walkOfBearers]
 
   static let walk = Case(
     "NTF-8/random-walk",
@@ -45,5 +45,20 @@ extension Suite {
   ) { bench in
     try await StoreWalk.run(
       .init(changes: 40, plains: 15, syncs: 8, sessions: 10, waits: 12, expiring: 70, room: 12), on: bench)
+  }
+  static let walkOfBearers = Case(
+    "NTF-26/random-walk-of-bearers",
+    "Reports that wait, in sessions of any MTU with any features, are sent once, in order, or end with the session",
+    .delivery,
+    also: [
+      "LNK-9", "LNK-23", "ATT-3", "ATT-17", "ATT-19", "NTF-10", "NTF-11", "NTF-20", "NTF-27", "NTF-30",
+      "NTF-31",
+      "NTF-32",
+    ], needs: [.strict]
+  ) { bench in
+    try await StoreWalk.run(
+      .init(
+        sources: 3, fresh: 40, olds: 4, plains: 8, syncs: 12, sessions: 20, subscriptions: 8,
+        dismissals: 12, waits: 3, presses: 8, waiting: 20, isVaried: true, room: 12), on: bench, steps: 300)
   }
 }
