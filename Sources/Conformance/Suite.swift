@@ -9,7 +9,7 @@ package enum Suite {
     deliveryQueues,
     linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
     linkEnds, linkEffects, linkTiming, linkLatencies, linkLeftovers,
-    linkNumbers, linkFull, linkIdentities, linkStrays,
+    linkNumbers, linkFull, linkIdentities, linkStrays, linkWalks,
     attTable, attRequests, attLimits, attRare, hostATT,
     notifications, connections,
     jsonGrammar, jsonStrings,

@@ -84,7 +84,7 @@ struct StoreWalk {
   static func run(_ plan: Plan, on bench: Bench, steps: Int = 200) async throws {
     var walk = try await StoreWalk(plan, on: bench)
     try await walk.openSession()
-    let steps = bench.hasVirtualTime ? steps : steps / 4
+    let steps = bench.hasExactTime ? 2 * steps : bench.hasVirtualTime ? steps : steps / 4
     for _ in 0..<steps { try await walk.advance() }
     try await walk.finish()
   }

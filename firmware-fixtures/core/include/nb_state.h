@@ -84,9 +84,9 @@ enum nb_link_timer {
   NB_TIMER_PING,       /* LNK-52 */
   NB_TIMER_SILENCE,    /* LNK-53 */
   NB_TIMER_FIN,        /* LNK-24 */
+  NB_TIMER_WINDOW_ACK, /* LNK-32: no other such ACK until then */
   NB_SESSION_TIMERS,   /* those above stop with the session */
   NB_TIMER_HELLO = NB_SESSION_TIMERS,
-  NB_TIMER_WINDOW_ACK, /* LNK-32: no other such ACK until then */
   NB_LINK_TIMERS,
 };
 

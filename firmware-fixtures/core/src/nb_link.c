@@ -17,7 +17,6 @@ void nb_link_start(nb_device_t *device) {
   nb_fifo_start(&link->rx, config->rx_queue, config->rx_queue_bytes);
   nb_fifo_start(&link->tx, config->tx_queue, config->tx_queue_bytes);
   nb_fifo_start(&link->log, config->log, config->log == NULL ? 0 : config->log_bytes);
-  nb_timer_stop(&link->timers[NB_TIMER_WINDOW_ACK]);
   nb_link_end(device);
   link->hello_is_due = true;
   link->hellos_left = NB_HELLOS - 1;

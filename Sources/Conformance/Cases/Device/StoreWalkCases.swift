@@ -59,6 +59,6 @@ extension Suite {
     try await StoreWalk.run(
       .init(
         sources: 3, fresh: 40, olds: 4, plains: 8, syncs: 12, sessions: 20, subscriptions: 8,
-        dismissals: 12, waits: 3, presses: 8, waiting: 20, isVaried: true, room: 12), on: bench, steps: 300)
+        dismissals: 12, waits: 3, presses: 8, waiting: 20, isVaried: true, room: 12), on: bench, steps: 500)
   }
 }

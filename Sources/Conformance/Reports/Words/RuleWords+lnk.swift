@@ -176,12 +176,12 @@ extension RuleWords {
       − 1 above it is *out of order*: a host keeps the frame until the hole is filled; a device keeps such
       frames or drops them, all of a session alike. A kept frame counts as received when the holes before
       it are filled, not sooner, but its bytes count as granted and used. All other numbers are *out of
-      window*: dropped, and answered by an ACK, at most one in 20 ms; so is a frame beyond the credit or
-      the bytes that were granted, whatever its number. A frame that comes within 20 ms of such an ACK
-      need not be answered. Any frame that carries ack and credit may stand for that ACK. What counts as
-      granted is what the receiver has handled when the frame arrives (LNK-40), whether or not a frame has
-      announced it yet. A receiver that drops out-of-order frames counts no bytes for those that it
-      dropped.
+      window*: dropped, and answered by an ACK, in each session at most one in 20 ms; so is a frame beyond
+      the credit or the bytes that were granted, whatever its number. A frame that comes within 20 ms of
+      such an ACK need not be answered. Any frame that carries ack and credit may stand for that ACK. What
+      counts as granted is what the receiver has handled when the frame arrives (LNK-40), whether or not a
+      frame has announced it yet. A receiver that drops out-of-order frames counts no bytes for those that
+      it dropped.
       """#,
     "LNK-33":
       #"""

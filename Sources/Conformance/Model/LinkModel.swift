@@ -1,0 +1,247 @@
+import NotibotProtocol
+
+/// The state of a device's link, as far as the text of PROTOCOL.md determines it: what a random
+/// walk has sent, and what the device may and must send for it. Where the text leaves a choice it
+/// accepts each.
+///
+/// It is written from section 2 alone. Times are those of a line that takes no time.
+struct LinkModel: Sendable {
+  /// The session that is live.
+  struct Session: Sendable {
+    let id: UInt16
+    let nonce: UInt64
+    /// LIMITS of the walk's SYN.
+    let frames: Int
+    let bytes: Int
+    /// Whether a frame of it was received (LNK-16).
+    var isConfirmed = false
+    var lastReceived: Instant
+    /// The next number from the host, counted from the beginning of the session, like all here.
+    var expected = 0
+    /// Held after a hole, if the device keeps such frames; their responses, nil for none.
+    var held: [Int: [UInt8]?] = [:]
+    /// The responses to requests that were taken, in order, and not sent yet.
+    var responses: [[UInt8]] = []
+    /// Of the device's DATA: unacknowledged are `oldest ..< next`.
+    var oldest = 0
+    var next = 0
+    var payloads: [Int: [UInt8]] = [:]
+    /// When a frame was sent first and last, as the number of that transmission.
+    var firstSent: [Int: Int] = [:]
+    var lastSent: [Int: Int] = [:]
+    var transmissions = 0
+    var limit = 0
+    /// When the resend timer was started (LNK-51), and when it expired last.
+    var timerStart: Instant
+    var resendTime: Instant?
+    /// The largest sum of the device's ack and credit, and the latest ack.
+    var granted: Int
+    var acknowledged = 0
+    var lastAcknowledged = Instant.zero
+    /// The distance of the last out-of-order number from `expected` (LNK-33).
+    var lastAhead: Int?
+    /// What a bitmap of the walk has named.
+    var named: Set<Int> = []
+
+    /// Those of the device's DATA that are unacknowledged.
+    var sent: Range<Int> { oldest..<next }
+
+    /// The decoded sizes of those that the host has not handled (LNK-42).
+    var unhandledBytes: Int {
+      let handled = max(0, limit - frames)
+      return (handled..<max(handled, next)).reduce(0) { $0 + (payloads[$1]?.count ?? 0) + 12 }
+    }
+  }
+
+  /// What must have been sent soon after a burst, and what may have been sent.
+  struct Due: Sendable {
+    /// RSTs, SYNACKs and ACKs of FIN, by their descriptions: each once.
+    var answers: [String] = []
+    /// The SYNACK of a session that has ended at once.
+    var optional: [String] = []
+    var pongs = 0
+    /// NAKs without payload for the present hole, and for all holes of the burst.
+    var holes = 0
+    var allHoles = 0
+    /// Whether a bitmap must report what is held.
+    var reportsHeld = false
+    /// Whether DATA was taken, which an ack must report.
+    var isTaken = false
+    /// Whether a frame was out of window, which an ack must answer.
+    var isOutOfWindow = false
+    /// Numbers that a NAK requests again.
+    var again: Set<Int> = []
+    var hasNAK = false
+    /// The sessions that ended in the burst, and whether the end was answered.
+    var ended: Set<UInt16> = []
+    var isAnswered = false
+    /// Whether there was a burst; otherwise only timers are a reason to send.
+    var isBurst = false
+    var start: Instant
+    /// The next number of the device at the beginning of the burst.
+    var next = 0
+    /// What the device has sent: a frame with ack, NAKs of the present hole, the present bitmap.
+    var isAcknowledged = false
+    var holeNAKs = 0
+    var bitmap: UInt64?
+  }
+
+  /// The device's announced `frames`.
+  let deviceFrames: Int
+  let unacknowledgedLimit: Int
+  /// Whether the device keeps frames after a hole.
+  let keeps: Bool
+  /// Those that the device remembers (LNK-14), the latest first.
+  private(set) var nonces: [UInt64] = []
+  private(set) var lastID: UInt16
+  var session: Session?
+  private(set) var timesOfRSTs: [Instant] = []
+  var due: Due
+
+  /// - Parameter lastID: the id of the session before the walk.
+  init(deviceFrames: Int, unacknowledgedLimit: Int, keeps: Bool, lastID: UInt16, at now: Instant) {
+    due = Due(start: now)
+    self.deviceFrames = deviceFrames
+    self.unacknowledgedLimit = unacknowledgedLimit
+    self.keeps = keeps
+    self.lastID = lastID
+  }
+
+  /// Whether one more RST for a frame of another session is certain to be sent (LNK-20).
+  func hasRST(at now: Instant) -> Bool {
+    timesOfRSTs.filter { now - $0 < .milliseconds(1050) }.count < 10
+  }
+
+  // MARK: Frames of the host
+
+  /// A burst of frames begins: several that the device receives at once.
+  mutating func beginBurst(at now: Instant) {
+    due = Due(start: now)
+    (due.isBurst, due.next) = (true, session?.next ?? 0)
+  }
+
+  /// A SYN without flaws.
+  mutating func receiveSYN(nonce: UInt64, frames: Int, bytes: Int, at now: Instant) {
+    if let session, session.nonce == nonce {
+      due.answers.append(Self.name(ofSYNACK: nonce, session.id))
+      return
+    }
+    guard !nonces.contains(nonce) else { return }
+    nonces = [nonce] + nonces.prefix(7)
+    end()
+    lastID = lastID == .max ? 1 : lastID + 1
+    session = Session(
+      id: lastID, nonce: nonce, frames: frames, bytes: bytes, lastReceived: now, timerStart: now,
+      granted: deviceFrames)
+    due.answers.append(Self.name(ofSYNACK: nonce, lastID))
+  }
+
+  /// A SYN that is refused.
+  mutating func receiveRefused(nonce: UInt64, reason: UInt64) {
+    due.answers.append(Self.name(ofRST: 0, nonce: nonce, reason: reason))
+  }
+
+  /// Any other well-formed frame.
+  mutating func receive(_ frame: WireFrame, response: [UInt8]?, at now: Instant) {
+    guard frame.session == session?.id, session != nil else {
+      guard [.data, .ack, .nak, .ping].contains(frame.kind) else { return }
+      due.answers.append(Self.name(ofRST: frame.session, nonce: nil, reason: 1))
+      timesOfRSTs.append(now)
+      return
+    }
+    guard frame.kind != .rst else { return }
+    session?.isConfirmed = true
+    session?.lastReceived = now
+    if frame.kind != .udata { receiveNumbers(of: frame, at: now) }
+    switch frame.kind {
+    case .data: receiveData(frame, response)
+    case .nak: receiveNAK(frame)
+    case .ping: due.pongs += 1
+    case .fin:
+      due.answers.append("ACK of session \(frame.session)")
+      end()
+    case .hello, .syn, .synAck, .ack, .udata, .pong, .rst: break
+    }
+  }
+
+  /// The session has gone down (LNK-53).
+  mutating func goDown() { session = nil }
+
+  private mutating func end() {
+    if let session { due.ended.insert(session.id) }
+    session = nil
+    let (answers, ended) = (due.answers, due.ended)
+    due = Due(start: due.start)
+    due.optional = answers.filter { name in
+      ended.contains { name.hasSuffix("session \($0)") && name.hasPrefix("SYNACK") }
+    }
+    due.answers = answers.filter { !due.optional.contains($0) }
+    (due.ended, due.isBurst) = (ended, true)
+  }
+
+  /// Source: LNK-31, LNK-41.
+  private mutating func receiveNumbers(of frame: WireFrame, at now: Instant) {
+    guard var session else { return }
+    let ahead = Int(frame.ack &- UInt8(truncatingIfNeeded: session.oldest))
+    guard ahead <= session.next - session.oldest else { return }
+    session.limit = max(session.limit, session.oldest + ahead + Int(min(frame.credit, 64)))
+    if ahead > 0 { session.timerStart = now }
+    session.oldest += ahead
+    self.session = session
+  }
+
+  /// Source: LNK-32, LNK-33.
+  private mutating func receiveData(_ frame: WireFrame, _ response: [UInt8]?) {
+    guard var session else { return }
+    let ahead = Int(frame.seq &- UInt8(truncatingIfNeeded: session.expected))
+    if ahead == 0 {
+      take(response, in: &session)
+      while let held = session.held.removeValue(forKey: session.expected) { take(held, in: &session) }
+      session.lastAhead = nil
+      (due.holes, due.reportsHeld, due.isTaken) = (0, false, true)
+    } else if ahead < deviceFrames {
+      if keeps {
+        session.held[session.expected + ahead] = .some(response)
+        due.reportsHeld = true
+      }
+      if session.lastAhead.map({ ahead <= $0 }) ?? true {
+        due.holes += 1
+        due.allHoles += 1
+      }
+      session.lastAhead = ahead
+    } else {
+      due.isOutOfWindow = true
+    }
+    self.session = session
+  }
+
+  private func take(_ response: [UInt8]?, in session: inout Session) {
+    session.expected += 1
+    if let response { session.responses.append(response) }
+  }
+
+  /// Source: LNK-34.
+  private mutating func receiveNAK(_ frame: WireFrame) {
+    // If its ack is possible, it is the oldest one now.
+    guard let session, frame.ack == UInt8(truncatingIfNeeded: session.oldest) else { return }
+    due.hasNAK = true
+    let bitmap = frame.payload.isEmpty ? 0 : Wire.number(Array(frame.payload.prefix(8)))
+    let held = session.sent.filter {
+      $0 > session.oldest && bitmap >> UInt64($0 - session.oldest - 1) & 1 == 1
+    }
+    self.session?.named = Set(held)
+    let latest = held.compactMap { session.firstSent[$0] }.max() ?? -1
+    due.again.formUnion(
+      session.sent.filter { bitmap == 0 || !held.contains($0) && session.lastSent[$0] ?? .max < latest })
+  }
+
+  // MARK: Names
+
+  static func name(ofSYNACK nonce: UInt64, _ session: UInt16) -> String {
+    "SYNACK of nonce \(nonce), session \(session)"
+  }
+
+  static func name(ofRST session: UInt16, nonce: UInt64?, reason: UInt64) -> String {
+    "RST of session \(session), nonce \(nonce.map { "\($0)" } ?? "none"), reason \(reason)"
+  }
+}
