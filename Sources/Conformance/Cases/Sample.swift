@@ -38,9 +38,8 @@ enum Sample {
   /// Whether a notification of Data reports that something happened to an item (NTF-11). Keys can
   /// be in any order.
   static func isEvent(_ json: String, _ event: String, item: UInt32, action: UInt8? = nil) -> Bool {
-    let dense = json.filter { $0 != " " }
-    let members = dense.dropFirst().dropLast().split(separator: ",").map(String.init)
-    return dense.hasPrefix("{") && dense.hasSuffix("}") && members.contains("\"ev\":\"\(event)\"")
-      && members.contains("\"item\":\(item)") && (action.map { members.contains("\"act\":\($0)") } ?? true)
+    let members = EventMembers.parse(json)
+    return members["\"ev\""] == "\"\(event)\"" && members["\"item\""] == "\(item)"
+      && (action.map { members["\"act\""] == "\($0)" } ?? true)
   }
 }

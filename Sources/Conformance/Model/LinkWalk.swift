@@ -100,7 +100,7 @@ struct LinkWalk {
     case 61...72: send(.ack)
     case 73...79 where !model.due.hasNAK: drawNAK(session)
     case 80...81: send(.pong, [0])
-    case 82: send(.udata, [0x41], channel: 5)
+    case 82: send(.udata, draw.chance(50) ? [] : [0x41], channel: 5)
     case 83...88: drawStray()
     case 89...93: drawSYN()
     case 94...95 where answers < Self.answersLimit:

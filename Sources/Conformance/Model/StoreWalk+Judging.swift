@@ -75,7 +75,7 @@ extension StoreWalk {
       )
       return .init(reason: reason, key: .init(source: source, id: id))
     case .event(let json):
-      let members = Unsolicited.members(of: json)
+      let members = EventMembers.parse(json)
       let number = { (key: String) in members["\"\(key)\""].flatMap { UInt32($0) } }
       let reasons: [String: StoreModel.Reason] = [
         "\"dismissed\"": .dismissed, "\"evicted\"": .evicted, "\"expired\"": .expired,

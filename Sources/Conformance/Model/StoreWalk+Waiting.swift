@@ -107,7 +107,7 @@ extension StoreWalk {
     var unsolicited = try await probe.listen()
     var actions: [String] = []
     unsolicited.items.removeAll { seen in
-      guard case .event(let json) = seen, Unsolicited.members(of: json)["\"ev\""] == "\"action\"" else {
+      guard case .event(let json) = seen, EventMembers.parse(json)["\"ev\""] == "\"action\"" else {
         return false
       }
       actions.append(json)
@@ -118,7 +118,7 @@ extension StoreWalk {
       throw failure("the events are \(actions), expected \(expected)")
     }
     for json in actions {
-      let members = Unsolicited.members(of: json)
+      let members = EventMembers.parse(json)
       let seen = ["item", "act", "id", "src"].map { members["\"\($0)\""] }
       let wanted = ["\(item)", "\(act)", one.key.map { "\($0.id)" }, one.key.map { "\($0.source)" }]
       guard seen == wanted else { throw failure("the event is \(json)") }

@@ -75,7 +75,7 @@ extension Probe {
   }
 
   /// The answer to `writePDU` as one to a Write Request.
-  private func judged(_ reply: [UInt8]) throws -> [UInt8] {
+  func judged(_ reply: [UInt8]) throws -> [UInt8] {
     var reply = reply
     if reply == [0x19] { reply = [0x13] }
     if reply.count == 5, reply.starts(with: [0x01, 0x18]) { reply[1] = 0x12 }

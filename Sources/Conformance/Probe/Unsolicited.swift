@@ -46,18 +46,8 @@ package struct Unsolicited: Equatable, Sendable {
     items.compactMap { if case .count(let value) = $0 { value } else { nil } }
   }
 
-  /// The members of each event, with a minimal parser of JSON: no member contains a comma.
-  private var members: [[String: String]] { events.map { Self.members(of: $0) } }
-
-  /// The members of an event, keys and values as they are written.
-  static func members(of json: String) -> [String: String] {
-    var members: [String: String] = [:]
-    for member in json.filter({ $0 != " " }).dropFirst().dropLast().split(separator: ",") {
-      let parts = member.split(separator: ":", maxSplits: 1).map(String.init)
-      if parts.count == 2 { members[parts[0]] = parts[1] }
-    }
-    return members
-  }
+  /// The members of each event.
+  private var members: [[String: String]] { events.map { EventMembers.parse($0) } }
 
   /// The GONE messages, if they can replace an event.
   private var goneMessages: [[UInt8]] { takesGONE ? messages.filter { $0.first == 4 } : [] }

@@ -46,9 +46,9 @@ package struct TLV: Equatable, Sendable {
       case .hello, .data, .ack, .nak, .udata, .ping, .pong, .rst, .fin: []
       }
     return tlvs.filter { tlv in
-      guard let least = lengths[tlv.type], listed.union([0x81, 0x82, 0x05, 0x06]).contains(tlv.type) else {
-        return true
-      }
+      // Unknown ones are ignored unless they are critical (LNK-7).
+      guard let least = lengths[tlv.type] else { return tlv.type & 0x80 != 0 }
+      guard listed.union([0x81, 0x82, 0x05, 0x06]).contains(tlv.type) else { return true }
       return tlv.value.count < least
     }
   }

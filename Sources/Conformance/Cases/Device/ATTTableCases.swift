@@ -233,6 +233,17 @@ extension Suite {
       let reply = try await probe.request(Wire.literal(pdu))
       probe.expect("the answer to \(pdu)", reply, is: Wire.literal(expected))
     }
+    // The low byte alone would be a handle.
+    for handle in 1...7 as ClosedRange<UInt8> {
+      for high in [1, 0x80] as [UInt8] {
+        let tails: [(UInt8, [UInt8])] = [(0x0A, []), (0x0C, [0, 0]), (0x12, [0, 0]), (0x16, [0, 0, 0, 0])]
+        for (opcode, tail) in tails {
+          let reply = try await probe.request([opcode, handle, high] + tail)
+          probe.expect(
+            "the answer to \(Wire.hex([opcode, handle, high]))", reply, is: [1, opcode, handle, high, 1])
+        }
+      }
+    }
   }
 
   static let cccds = Case(

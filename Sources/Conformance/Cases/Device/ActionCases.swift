@@ -24,12 +24,12 @@ extension Suite {
       let text = unsolicited.events.first ?? ""
       probe.expect("all notifications", unsolicited.items.count, is: 1)
       probe.expect(Sample.isEvent(text, "action", item: item, action: 1), "the event is \(text)")
-      probe.expect("rev in \(text)", Unsolicited.members(of: text)["\"rev\""], is: "\(revision)")
+      probe.expect("rev in \(text)", EventMembers.parse(text)["\"rev\""], is: "\(revision)")
     }
     try await probe.expectWritten(Sample.json(id: 9, "changed", more: ",\"rev\":3"))
     try await control.perform(.action(1, 0))
     let text = try await probe.listen().events.first ?? ""
-    probe.expect("rev in \(text)", Unsolicited.members(of: text)["\"rev\""], is: "3")
+    probe.expect("rev in \(text)", EventMembers.parse(text)["\"rev\""], is: "3")
   }
 
   static let actionAtOnce = Case.ofActions(

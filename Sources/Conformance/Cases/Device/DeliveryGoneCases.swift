@@ -288,7 +288,7 @@ extension Suite {
     var reports = Unsolicited()
     try await probe.sync(Sync(source, known: 3), unsolicited: &reports)
     let whole = try probe.require(
-      reports.events.first { Unsolicited.members(of: $0)["\"id\""] == "3" }, "no report of an expired id")
+      reports.events.first { EventMembers.parse($0)["\"id\""] == "3" }, "no report of an expired id")
     for isFitting in [true, false] {
       try await probe.openNarrow(source: source)
       try await probe.request([0x02] + Wire.u16(UInt16(whole.utf8.count + (isFitting ? 3 : 2))))

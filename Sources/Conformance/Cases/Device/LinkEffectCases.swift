@@ -196,7 +196,7 @@ extension Suite {
       case .pong: try await probe.write(probe.frame(.pong, payload: [0]))
       case _: try await probe.write(probe.frame(kind))
       }
-      _ = try await probe.awaitFrame("the second answer, granted by \(kind) with an old ack") {
+      _ = try await probe.awaitFurther("the second answer, granted by \(kind) with an old ack") {
         $0.kind == .data && $0.seq == 1
       }
     }

@@ -5,6 +5,7 @@ import NotibotProtocol
 extension Suite {
   static let linkEnds: [Case] = [
     finAgain, idsAfterEnds, refusedNonces, nonceZero, deviceEndsSession, closesUnanswered, closesUnderTraffic,
+    nextAfterClosing, closesUnconfirmed,
     hellosGoOn, rstsAcrossSessions,
   ]
 
@@ -217,6 +218,43 @@ extension Suite {
         : try await !probe.isSessionLive()
       probe.expect(isOver, "the session is live 630 ms after FIN, with a \(kind.what) every 90 ms")
     }
+  }
+
+  static let nextAfterClosing = Case(
+    "LNK-24/next-after-closing",
+    "However a closing session ended, the times of its end do not end the next one",
+    .link, also: ["LNK-53", "LNK-55"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    for ending in [.ack, .fin, nil] as [WireFrame.Kind?] {
+      try await probe.open()
+      _ = try await probe.readCount()
+      try await control.perform(.close)
+      _ = try await probe.awaitFrame(.fin)
+      if let ending { try await probe.write(probe.frame(ending)) }
+      try await probe.open()
+      _ = try await probe.readCount()
+      _ = try await probe.frames(for: .milliseconds(600))
+      let isLive = try await probe.isSessionLive()
+      probe.expect(isLive, "the session after one that \(ending.map { "\($0)" } ?? "a SYN") ended is over")
+    }
+  }
+
+  static let closesUnconfirmed = Case(
+    "LNK-24/closes-unconfirmed", "A device that closes before the first frame of the session sends nothing",
+    .link, also: ["LNK-16"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    let control = try bench.requireControl()
+    try await probe.openSession(isAcknowledged: false)
+    // A rig may report that there is nothing to close.
+    do { try await control.perform(.close) } catch is RigTrouble {}
+    try await probe.expectNone("frame", within: .milliseconds(600)) { ![.udata, .hello].contains($0.kind) }
+    let isLive = try await probe.isSessionLive()
+    probe.expect(!isLive, "the session is served after it was closed")
+    try await probe.open()
+    _ = try await probe.readCount()
   }
 
   static let hellosGoOn = Case(

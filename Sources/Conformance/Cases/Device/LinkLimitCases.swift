@@ -215,7 +215,7 @@ extension Suite {
       let part = Wire.literal("0600") + Wire.u16(UInt16(340 * index)) + [UInt8](repeating: 0x20, count: 340)
       try await probe.sendData([0x16] + part)
       guard index < 3 else { break }
-      _ = try await probe.awaitFrame("echo \(index)") { $0.kind == .data && $0.seq == base &+ UInt8(index) }
+      _ = try await probe.awaitFurther("echo \(index)") { $0.kind == .data && $0.seq == base &+ UInt8(index) }
     }
     let held = try await probe.fence() + probe.frames(for: probe.settleTime)
     probe.expect("numbers beyond 1080 bytes", held.filter { $0.kind == .data && $0.seq == base &+ 3 }, is: [])

@@ -20,7 +20,7 @@ extension Suite {
     let start = probe.now
     var (synAcks, frames): (Int, [WireFrame]) = (0, [])
     // The SYN repeatedly: it is not a frame of the session.
-    for _ in 0..<6 where !frames.contains(where: { $0.kind == .ping }) {
+    for _ in 0..<6 where Set(frames.map(\.kind)).count < 2 {
       try await probe.write(probe.syn(tlvs))
       let end = probe.now + .milliseconds(400)
       while let frame = try await probe.nextFrame(until: end) {
@@ -40,13 +40,12 @@ extension Suite {
       }
     }
     probe.expect(synAcks >= 2, "only \(synAcks) SYNACKs")
-    probe.expect("the first frame", frames.first?.kind, is: .data)
-    probe.expect("the last frame", frames.last?.kind, is: .ping)
+    probe.expect("the kinds of frames", Set(frames.map(\.kind)), is: [.data, .ping])
     probe.expect("numbers of DATA", Set(frames.filter { $0.kind == .data }.map(\.seq)), is: [0])
     // The earlier credit still applies.
     probe.session.credit = 0
     try await probe.sendData([0x0A, 3, 0])
-    _ = try await probe.awaitFrame("the second answer") { $0.kind == .data && $0.seq == 1 }
+    _ = try await probe.awaitFurther("the second answer") { $0.kind == .data && $0.seq == 1 }
   }
 
   static let sameSynSends = Case(

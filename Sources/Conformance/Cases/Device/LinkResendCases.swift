@@ -201,7 +201,7 @@ extension Suite {
       // All at once: in sequence they could take longer than the resend timer.
       for _ in 0..<count { try await probe.sendData([0x0A, 3, 0]) }
       for seq in 0..<UInt8(count) {
-        _ = try await probe.awaitFrame("answer \(seq)") { $0.kind == .data && $0.seq == seq }
+        _ = try await probe.awaitFurther("answer \(seq)") { $0.kind == .data && $0.seq == seq }
       }
       let before = Array(0..<UInt8(held))
       try await probe.expectAgain(before, for: Wire.u64(1 << UInt64(held - 1)), "for a bitmap of \(held)")

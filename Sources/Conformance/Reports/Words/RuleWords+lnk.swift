@@ -34,7 +34,7 @@ extension RuleWords {
       #"""
       A TLV is a type byte, a length byte and that many bytes. Bit 7 of the type marks it
       *critical*; the whole byte is the type, so 0x85 is not FEATURES but unknown and critical. A known
-      TLV in a frame that the table does not list it for is checked and ignored.
+      TLV in a frame that the table does not list it for is checked and ignored; a sender puts none there.
       """#,
     "LNK-9":
       #"""
@@ -233,7 +233,7 @@ extension RuleWords {
     "LNK-43":
       #"""
       A device also keeps at most as many unacknowledged DATA frames as the larger of 8 and the
-      `requests` that it announced.
+      `requests` that it announced; it may keep fewer, at least one.
       """#,
     "LNK-44":
       #"""
@@ -275,7 +275,7 @@ extension RuleWords {
       A side of an open session that has received no frame of it for 1 s sends PING, and again
       after each further second. A PING is answered by PONG at once, also while the application is busy;
       its payload counts DATA frames handled, modulo 256. Each PING has a PONG of its own, up to 16 that
-      wait. A PONG is never answered.
+      wait. A PONG is never answered. A device sends PING for no other reason.
       """#,
     "LNK-53":
       #"""

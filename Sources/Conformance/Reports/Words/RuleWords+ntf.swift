@@ -68,9 +68,10 @@ extension RuleWords {
       #"""
       A notification of Data reports what happened to a stored notification: a JSON object with
       `ev` `"dismissed"` or `"action"`, `item`, the number of the notification in the order in which this
-      boot of the device accepted them, from 1, and for an action `act`, its number. A host ignores other
-      keys and other values of `ev`. One that does not fit in MTU − 3 bytes is not sent, and is counted:
-      truncated JSON is useless to the host.
+      boot of the device accepted them, from 1, and for an action `act`, its number. Its keys may be in
+      any order, with white space and escapes. A host ignores other keys and other values of `ev`. One
+      that does not fit in MTU − 3 bytes is not sent, and is counted: truncated JSON is useless to the
+      host.
       """#,
     "NTF-12":
       #"""
