@@ -11,7 +11,9 @@ import Testing
   /// Chips start from power-on in each case, so that nothing else is skipped.
   private static let skips: [String: Set<String>] = [
     "needs connection": ["NTF-21/src-key-required", "NTF-23/over-ble", "NTF-26/over-ble"],
-    "the line takes time": ["LNK-32/granted-when-handled", "LNK-51/anew-after-nak"],
+    "the line takes time": [
+      "LNK-32/granted-when-handled", "LNK-51/anew-after-nak", "LNK-20/random-walk-of-bursts",
+    ],
   ]
 
   /// The core's clock is the same on both lines: months pass on one of them.

@@ -108,6 +108,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
   ]
   /// One request at a time.
   private static let serial: Skips = [
+    "the device takes fewer than 2 requests": ["LNK-34/many-sendings"],
     "the device takes fewer than 3 requests": bitmaps,
     "the device takes fewer than 4 requests": ["LNK-32/nothing-twice", "LNK-34/lost-again"],
     "the device takes one request": ["ATT-6/failure-in-between", "ATT-6/full-window", "ATT-6/pipelined"],
@@ -143,7 +144,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     _ change: (inout DeviceProfile) -> Void
   ) -> PlainBoard {
     var profile = DeviceProfile.standard
-    profile.capacity = 200
+    profile.capacity = 220
     // In 60 days of silence, a line every 10 s would take hours.
     profile.console.logInterval = nil
     change(&profile)
@@ -159,7 +160,7 @@ struct PlainBoard: Sendable, CustomStringConvertible {
     isUsed: Bool = false, _ change: (inout FirmwareProfile) -> Void = { _ in }
   ) -> PlainBoard {
     var profile = profile
-    profile.capacity = 200
+    profile.capacity = 220
     change(&profile)
     return PlainBoard(name, skips, hasSmallStore) { [profile] in
       let device = try FirmwareDevice(profile: profile, seed: 5, now: .zero)

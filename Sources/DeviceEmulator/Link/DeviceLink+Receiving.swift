@@ -134,6 +134,8 @@ extension DeviceSession {
   private mutating func nextKept() -> Inbound? {
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped:
+      // The hole is filled; a later one is requested when a further frame is out of order.
+      isNakDue = false
       return nil
     case .kept(var kept, let unreported):
       let next = kept.advance()

@@ -233,11 +233,8 @@ extension Suite {
       ].map { Array($0.utf8) }
     }
     var table = GrammarTable()
-    // In sequence, as each key is allowed once; before the four and behind them.
+    // In sequence, as each key is allowed once.
     table.accepted = GrammarTable.packed(members, separator: ",") { GrammarTable.before($0) }
-    table.accepted += GrammarTable.packed(members, separator: ",") {
-      GrammarTable.after(String(decoding: $0, as: UTF8.self))
-    }
     for key in keys.prefix(4) {
       let escaped = "\\u00" + String(key.utf8.first ?? 0, radix: 16) + key.dropFirst()
       let others = String(decoding: GrammarTable.fourKeys, as: UTF8.self)

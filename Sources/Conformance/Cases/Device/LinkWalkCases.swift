@@ -12,7 +12,7 @@ extension Suite {
       "LNK-32", "LNK-33", "LNK-34", "LNK-35", "LNK-40", "LNK-41", "LNK-42", "LNK-43", "LNK-44", "LNK-50",
       "LNK-51",
       "LNK-52", "LNK-53",
-    ]
+    ], needs: [.virtualTime]
   ) { bench in
     try await LinkWalk.run(on: bench, steps: 4000)
   }

@@ -32,7 +32,7 @@ extension Suite {
 
   static let firmwareFull = Case(
     "NTF-9/full-store", "In firmware mode a full store answers success to every write, and stores nothing",
-    .notifications, also: ["NTF-8", "NTF-11"], needs: [.firmwareMode, .control]
+    .notifications, also: ["NTF-8", "NTF-11"], needs: [.firmwareMode, .control, .session]
   ) { bench in
     let probe = bench.probe
     let control = try bench.requireControl()
