@@ -165,4 +165,4 @@ def findings(folder=FIXTURES / "mutants", root=FIXTURES):
 
 
 if __name__ == "__main__":
-    print(*findings(), sep="\n", end="")
+    print(*findings(), *findings(FIXTURES / "sound"), sep="\n", end="")

@@ -285,8 +285,9 @@ def main():
         print(trouble, file=sys.stderr)
         return 2
     seconds = time.monotonic() - start
-    if chosen.sound and not troubles:
-        return 1 if blamed(rows, seconds) or any(run.known.values()) else 0
+    if chosen.sound:
+        is_blamed = blamed(rows, seconds) or any(run.known.values())
+        return 2 if troubles else 1 if is_blamed else 0
     bad = [row for row in rows if row["verdict"] != "killed"]
     known = sorted(set().union(*run.known.values()))
     by = "any case" if {row["case"] for row in rows} == {mutant_files.ANY_CASE} else "a case of their rule"

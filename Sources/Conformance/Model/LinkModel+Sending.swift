@@ -9,22 +9,16 @@ extension LinkModel {
 
   /// Takes a frame of the device. Returns what is wrong with it, or nil.
   mutating func send(_ frame: WireFrame, at now: Instant) -> String? {
-    let tlvs = TLV.parse(frame.payload) ?? []
-    let nonce = tlvs.number(of: 0x82)
-    switch frame.kind {
-    case .udata: return nil
-    case .hello, .syn: return "not expected"
-    case .rst:
-      return answer(Self.name(ofRST: frame.session, nonce: nonce, reason: tlvs.number(of: 0x14) ?? 0))
-    case .synAck:
-      due.isAnswered = true
-      return answer(Self.name(ofSYNACK: nonce ?? 0, frame.session))
-    case .data, .ack, .nak, .ping, .pong, .fin: break
+    if frame.kind == .udata { return nil }
+    // An ACK may also be an ordinary one.
+    if frame.kind == .rst || frame.kind == .synAck, let answer = LinkAnswer(frame) {
+      due.isAnswered = due.isAnswered || frame.kind == .synAck
+      return take(answer) ? nil : "not due, but \(due.answers)"
     }
     if due.ended.contains(frame.session) {
       // What was due before the end may have been sent then.
-      let isFIN = frame.kind == .ack && answer("ACK of session \(frame.session)") == nil
-      if isFIN { due.isAnswered = true }
+      let isFIN = frame.kind == .ack && take(.ack(session: frame.session))
+      due.isAnswered = due.isAnswered || isFIN
       return isFIN || !due.isAnswered ? nil : "of a session that is over"
     }
     guard var session, session.id == frame.session else { return "of another session" }
@@ -43,13 +37,12 @@ extension LinkModel {
     return flaw
   }
 
-  private mutating func answer(_ name: String) -> String? {
-    if due.optional.contains(name) { return nil }
-    guard let index = due.answers.firstIndex(of: name) else {
-      return "\(name) is not due, but \(due.answers)"
-    }
+  /// Takes an answer that is due. Returns false if it is not.
+  private mutating func take(_ answer: LinkAnswer) -> Bool {
+    if due.optional.contains(answer) { return true }
+    guard let index = due.answers.firstIndex(of: answer) else { return false }
     due.answers.remove(at: index)
-    return nil
+    return true
   }
 
   /// ack and credit. Source: LNK-30, LNK-40.
@@ -141,7 +134,7 @@ extension LinkModel {
     if due.isOutOfWindow, !isAcknowledged { return "an ACK of a frame outside the window" }
     if !keeps, due.holes > 0, due.holeNAKs == 0 { return "a NAK of \(session.expected)" }
     if keeps, due.reportsHeld, !session.held.isEmpty {
-      let bitmap = session.held.keys.reduce(0 as UInt64) { $0 | 1 << UInt64($1 - session.expected - 1) }
+      let bitmap = Wire.bitmap(of: session.held.keys, beyond: session.expected)
       guard due.bitmap == bitmap else { return "a bitmap of \(session.held.keys.sorted())" }
     }
     let again = due.again.filter { $0 >= session.oldest }

@@ -55,10 +55,10 @@ struct LinkModel: Sendable {
 
   /// What must have been sent soon after a burst, and what may have been sent.
   struct Due: Sendable {
-    /// RSTs, SYNACKs and ACKs of FIN, by their descriptions: each once.
-    var answers: [String] = []
+    /// RSTs, SYNACKs and ACKs of FIN: each once.
+    var answers: [LinkAnswer] = []
     /// The SYNACK of a session that has ended at once.
-    var optional: [String] = []
+    var optional: [LinkAnswer] = []
     var pongs = 0
     /// NAKs without payload for the present hole, and for all holes of the burst.
     var holes = 0
@@ -123,7 +123,7 @@ struct LinkModel: Sendable {
   /// A SYN without flaws.
   mutating func receiveSYN(nonce: UInt64, frames: Int, bytes: Int, at now: Instant) {
     if let session, session.nonce == nonce {
-      due.answers.append(Self.name(ofSYNACK: nonce, session.id))
+      due.answers.append(.synAck(session: session.id, nonce: nonce))
       return
     }
     guard !nonces.contains(nonce) else { return }
@@ -133,19 +133,19 @@ struct LinkModel: Sendable {
     session = Session(
       id: lastID, nonce: nonce, frames: frames, bytes: bytes, lastReceived: now, timerStart: now,
       granted: deviceFrames)
-    due.answers.append(Self.name(ofSYNACK: nonce, lastID))
+    due.answers.append(.synAck(session: lastID, nonce: nonce))
   }
 
   /// A SYN that is refused.
   mutating func receiveRefused(nonce: UInt64, reason: UInt64) {
-    due.answers.append(Self.name(ofRST: 0, nonce: nonce, reason: reason))
+    due.answers.append(.rst(session: 0, nonce: nonce, reason: reason))
   }
 
   /// Any other well-formed frame.
   mutating func receive(_ frame: WireFrame, response: [UInt8]?, at now: Instant) {
     guard frame.session == session?.id, session != nil else {
       guard [.data, .ack, .nak, .ping].contains(frame.kind) else { return }
-      due.answers.append(Self.name(ofRST: frame.session, nonce: nil, reason: 1))
+      due.answers.append(.rst(session: frame.session, reason: 1))
       timesOfRSTs.append(now)
       return
     }
@@ -158,7 +158,7 @@ struct LinkModel: Sendable {
     case .nak: receiveNAK(frame)
     case .ping: due.pongs += 1
     case .fin:
-      due.answers.append("ACK of session \(frame.session)")
+      due.answers.append(.ack(session: frame.session))
       end()
     case .hello, .syn, .synAck, .ack, .udata, .pong, .rst: break
     }
@@ -172,8 +172,8 @@ struct LinkModel: Sendable {
     session = nil
     let (answers, ended) = (due.answers, due.ended)
     due = Due(start: due.start)
-    due.optional = answers.filter { name in
-      ended.contains { name.hasSuffix("session \($0)") && name.hasPrefix("SYNACK") }
+    due.optional = answers.filter { answer in
+      if case .synAck(let session, _) = answer { ended.contains(session) } else { false }
     }
     due.answers = answers.filter { !due.optional.contains($0) }
     (due.ended, due.isBurst) = (ended, true)
@@ -233,15 +233,5 @@ struct LinkModel: Sendable {
     let latest = held.compactMap { session.firstSent[$0] }.max() ?? -1
     due.again.formUnion(
       session.sent.filter { bitmap == 0 || !held.contains($0) && session.lastSent[$0] ?? .max < latest })
-  }
-
-  // MARK: Names
-
-  static func name(ofSYNACK nonce: UInt64, _ session: UInt16) -> String {
-    "SYNACK of nonce \(nonce), session \(session)"
-  }
-
-  static func name(ofRST session: UInt16, nonce: UInt64?, reason: UInt64) -> String {
-    "RST of session \(session), nonce \(nonce.map { "\($0)" } ?? "none"), reason \(reason)"
   }
 }

@@ -149,8 +149,7 @@ struct LinkWalk {
     // A host names what it has named before.
     let ack = session.oldest
     let held = session.sent.filter { $0 > ack && (session.named.contains($0) || draw.chance(30)) }
-    let bitmap = held.reduce(0 as UInt64) { $0 | 1 << UInt64($1 - ack - 1) }
-    send(.nak, Wire.u64(bitmap), ack: ack)
+    send(.nak, Wire.u64(Wire.bitmap(of: held, beyond: ack)), ack: ack)
   }
 
   private mutating func drawSYN() {

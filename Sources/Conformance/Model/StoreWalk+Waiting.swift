@@ -45,9 +45,9 @@ extension StoreWalk {
     }
     let later = dismissals + expiries
     let again = later.filter { $0.key?.source == synced }
-    let early = unsolicited
     try await judge(
-      early, due.reports + later, optional: due.optional + again, count: before.shown.count, isTogether: true)
+      unsolicited, due.reports + later, optional: due.optional + again, count: before.shown.count,
+      isTogether: true)
   }
 
   /// Dismissals, and the device's clock that advances. Returns the reports of each.

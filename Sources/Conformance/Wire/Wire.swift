@@ -86,6 +86,11 @@ package enum Wire {
     [0] + stuffed(headerAndPayload + u32(crc(headerAndPayload))) + [0]
   }
 
+  /// The bitmap of a NAK that names these numbers (LNK-33); each is above `ack`, by 64 at most.
+  static func bitmap(of numbers: some Sequence<Int>, beyond ack: Int) -> UInt64 {
+    numbers.reduce(0) { $0 | 1 << UInt64($1 - ack - 1) }
+  }
+
   /// The bytes of a string of hexadecimal digits; white space is skipped. For literals of the suite
   /// only.
   package static func literal(_ digits: String) -> [UInt8] {

@@ -239,7 +239,8 @@ extension Suite {
     probe.expect("Count without the forgotten \(held)", after, is: before - held + 1)
   }
   static let forgottenHiddenFreesRoom = Case(
-    "NTF-22/forgotten-hidden-frees-room", "A further writer takes the room of one that has hidden ones only",
+    "NTF-22/forgotten-hidden-frees-room",
+    "A further writer takes the room of a writer whose notifications are all hidden",
     .delivery, also: ["NTF-8", "NTF-25", "NTF-27"], needs: [.strict]
   ) { bench in
     let probe = bench.probe

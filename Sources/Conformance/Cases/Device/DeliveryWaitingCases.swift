@@ -168,7 +168,7 @@ extension Suite {
 
   static let dueInAnotherSession = Case(
     "NTF-26/due-in-another-session",
-    "Reports at a SYNC end with its session: the next SYNC has those of its own src, if there is a subscription",
+    "What a SYNC has still to report is dropped with its session; the next SYNC reports what its own src lost",
     .delivery, also: ["LNK-23", "NTF-31"]
   ) { bench in
     let probe = bench.probe

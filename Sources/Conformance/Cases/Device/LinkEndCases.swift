@@ -222,7 +222,7 @@ extension Suite {
 
   static let nextAfterClosing = Case(
     "LNK-24/next-after-closing",
-    "However a closing session ended, the times of its end do not end the next one",
+    "The FIN wait of a session that is over does not end the next session",
     .link, also: ["LNK-53", "LNK-55"], needs: [.control]
   ) { bench in
     let probe = bench.probe

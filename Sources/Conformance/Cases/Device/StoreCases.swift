@@ -14,12 +14,7 @@ extension Suite {
     for input in [
       "{", "[]", "{\"app\":\"a\"}", "{\"app\":1,\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}", "",
     ] {
-      let reply = try await probe.writeData(Array(input.utf8))
-      probe.expect("the answer to \(input)", reply, is: [0x13])
-      // As a long write, too.
-      try await probe.prepare(Array(input.utf8))
-      let execute = try await probe.request(Wire.literal("18 01"))
-      probe.expect("the answer to \(input) in parts", execute, is: [0x19])
+      try await expectSuccess(probe, Array(input.utf8), "the answer to \(input)")
     }
     let between = try await probe.readCount()
     probe.expect("Count after the invalid ones", between, is: before)
@@ -42,17 +37,22 @@ extension Suite {
     try await probe.fillStore()
     let full = try await probe.readCount()
     for json in [Sample.json("one too many"), [0x7B]] {
-      let reply = try await probe.writeData(json)
-      probe.expect("the answer of a full store", reply, is: [0x13])
-      try await probe.prepare(json)
-      let execute = try await probe.request(Wire.literal("18 01"))
-      probe.expect("the answer of a full store to a write in parts", execute, is: [0x19])
+      try await expectSuccess(probe, json, "the answer of a full store")
       let count = try await probe.readCount()
       probe.expect("Count", count, is: full)
     }
     let tooLong = try await probe.writeData(Sample.json(length: 513))
     probe.expect("the answer to 513 bytes", tooLong, is: Wire.literal("01 12 0600 0d"))
     try await control.perform(.clear)
+  }
+
+  /// Writes Data by a Write Request, and in parts by Execute Write.
+  private static func expectSuccess(_ probe: Probe, _ value: [UInt8], _ what: String) async throws {
+    let reply = try await probe.writeData(value)
+    probe.expect(what, reply, is: [0x13])
+    try await probe.prepare(value)
+    let execute = try await probe.request(Wire.literal("18 01"))
+    probe.expect("\(what), in parts", execute, is: [0x19])
   }
 
   static let storeFull = Case(

@@ -34,7 +34,8 @@ extension RuleWords {
       #"""
       A TLV is a type byte, a length byte and that many bytes. Bit 7 of the type marks it
       *critical*; the whole byte is the type, so 0x85 is not FEATURES but unknown and critical. A known
-      TLV in a frame that the table does not list it for is checked and ignored; a sender puts none there.
+      TLV in a frame that the table does not list it for is checked and ignored; a sender does not put one
+      there.
       """#,
     "LNK-9":
       #"""
@@ -143,8 +144,8 @@ extension RuleWords {
       #"""
       When a session ends, each request that was sent and not yet answered is reported *outcome
       unknown*, one that never left *not sent*. Nothing is resent into another session by this layer. A
-      device drops what it has not sent in the session, and the bearer's state (ATT-3), but not the
-      answers of LNK-20 that wait, the ACK of a FIN among them.
+      device drops what it has not sent in the session, and the bearer's state (ATT-3). It still sends the
+      answers of LNK-20 that are waiting, including the ACK of a FIN.
       """#,
     "LNK-24":
       #"""
@@ -233,7 +234,7 @@ extension RuleWords {
     "LNK-43":
       #"""
       A device also keeps at most as many unacknowledged DATA frames as the larger of 8 and the
-      `requests` that it announced; it may keep fewer, at least one.
+      `requests` that it announced; it may keep fewer, but at least one.
       """#,
     "LNK-44":
       #"""
