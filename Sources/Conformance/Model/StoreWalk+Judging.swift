@@ -1,10 +1,13 @@
 /// Compares the answers and reports of a device with the model.
 extension StoreWalk {
   /// Reads the remaining reports, and compares them and Count with the model.
+  ///
+  /// - Parameter waiting: if notifications had to wait, those of `reports` that must come in this
+  ///   order.
   mutating func judge(
     _ unsolicited: Unsolicited, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [],
     count before: Int,
-    resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil, isTogether: Bool = false
+    resyncs: ClosedRange<Int> = 0...0, isOver: Int? = nil, waiting: [StoreModel.Report]? = nil
   ) async throws {
     var unsolicited = unsolicited
     let reply = try await probe.request([0x0A, 3, 0], unsolicited: &unsolicited, file: #fileID, line: #line)
@@ -16,7 +19,7 @@ extension StoreWalk {
     let counts = isSubscribedToCount && base + before != count ? [UInt16(clamping: count)] : []
     // Simultaneous expiries can be counted one by one.
     guard unsolicited.counts.last == counts.last,
-      unsolicited.counts.count <= (isTogether ? 1 : max(counts.count, reports.count))
+      unsolicited.counts.count <= (waiting != nil ? 1 : max(counts.count, reports.count))
     else {
       throw failure("notifications of Count are \(unsolicited.counts), expected \(counts)")
     }
@@ -26,7 +29,17 @@ extension StoreWalk {
       let late = unsolicited.items.dropFirst(isOver).filter { if case .event = $0 { true } else { false } }
       guard late.isEmpty else { throw failure("after SYNCED comes \(late)") }
     }
+    try compareOrder(unsolicited, waiting ?? [])
     try compare(unsolicited, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
+  }
+
+  /// Compares the order of reports with that of what happened (ATT-19).
+  private func compareOrder(_ unsolicited: Unsolicited, _ reports: [StoreModel.Report]) throws {
+    let order = reports.compactMap(\.key)
+    let seen = try unsolicited.items.compactMap { try event($0)?.key }.filter(order.contains)
+    guard seen == order.filter(seen.contains) else {
+      throw failure("the reports come in the order \(seen), expected \(order)")
+    }
   }
 
   /// Compares events, and GONE if it replaces one, with the required and the allowed reports.

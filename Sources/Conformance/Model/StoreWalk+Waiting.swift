@@ -47,7 +47,8 @@ extension StoreWalk {
     let again = later.filter { $0.key?.source == synced }
     try await judge(
       unsolicited, due.reports + later, optional: due.optional + again, count: before.shown.count,
-      isTogether: true)
+
+      waiting: dismissals.filter { $0.key?.source != synced })
   }
 
   /// Dismissals, and the device's clock that advances. Returns the reports of each.
