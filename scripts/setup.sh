@@ -18,6 +18,16 @@ BUMBLE_VERSION=0.0.236
 # shellcheck disable=SC2034  # of the scripts
 BUILD_TRAITS=(${NOTIBOT_TRAITS:+--traits "$NOTIBOT_TRAITS"})
 
+# The comment at the beginning of a script is its help; elsewhere a script has its own.
+case " $* " in
+  *" -h "* | *" --help "*)
+    if [ -f "scripts/${0##*/}" ]; then
+      sed -n '2,/^[^#]/s/^# \{0,1\}//p' "scripts/${0##*/}"
+      exit 0
+    fi
+    ;;
+esac
+
 arguments=()
 for argument in "$@"; do
   if [ "$argument" = --no-install ]; then export NOTIBOT_NO_INSTALL=1; else arguments+=("$argument"); fi
