@@ -1,22 +1,22 @@
 import NotibotProtocol
 
-/// Frames of the device: whether the text allows them.
+/// Compares frames of the device with the model.
 extension LinkModel {
   /// The earliest time of a resend by the timer (LNK-55), less rounding.
   private static let resendLeast = Duration.milliseconds(99)
   /// The earliest time of a PING after silence (LNK-55), less rounding.
   private static let pingLeast = Duration.milliseconds(499)
 
-  /// Takes a frame of the device. Returns what is wrong with it, or nil.
+  /// Takes a frame of the device. Returns its flaw, or nil.
   mutating func send(_ frame: WireFrame, at now: Instant) -> String? {
     if frame.kind == .udata { return nil }
-    // An ACK may also be an ordinary one.
+    // An ACK is handled below: it can also belong to a live session.
     if frame.kind == .rst || frame.kind == .synAck, let answer = LinkAnswer(frame) {
       due.isAnswered = due.isAnswered || frame.kind == .synAck
       return take(answer) ? nil : "not due, but \(due.answers)"
     }
     if due.ended.contains(frame.session) {
-      // What was due before the end may have been sent then.
+      // The device can have sent it before the session ended.
       let isFIN = frame.kind == .ack && take(.ack(session: frame.session))
       due.isAnswered = due.isAnswered || isFIN
       return isFIN || !due.isAnswered ? nil : "of a session that is over"
@@ -37,7 +37,7 @@ extension LinkModel {
     return flaw
   }
 
-  /// Takes an answer that is due. Returns false if it is not.
+  /// Removes a due answer. Returns false if it is not due.
   private mutating func take(_ answer: LinkAnswer) -> Bool {
     if due.optional.contains(answer) { return true }
     guard let index = due.answers.firstIndex(of: answer) else { return false }
@@ -123,7 +123,7 @@ extension LinkModel {
     return due.pongs < 0 ? "no PING requires it" : nil
   }
 
-  /// What was not sent in time after a burst; nil if nothing is missing. Ends the burst.
+  /// Ends the burst. Returns the first required frame that is missing, or nil.
   mutating func missing() -> String? {
     defer { due = Due(start: due.start) }
     guard due.answers.isEmpty else { return "\(due.answers)" }

@@ -1,32 +1,32 @@
 import NotibotProtocol
 
-/// The state of a device's link, as far as the text of PROTOCOL.md determines it: what a random
-/// walk has sent, and what the device may and must send for it. Where the text leaves a choice it
-/// accepts each.
+/// The state of a device's link, as far as PROTOCOL.md determines it: the frames that the device
+/// must send, and those that it is allowed to send. If the text leaves a choice, every choice is
+/// accepted.
 ///
-/// It is written from section 2 alone. Times are those of a line that takes no time.
+/// Written from section 2 alone, for a line without transmission time.
 struct LinkModel: Sendable {
-  /// The session that is live.
+  /// The live session.
   struct Session: Sendable {
     let id: UInt16
     let nonce: UInt64
-    /// LIMITS of the walk's SYN.
+    /// The LIMITS in the SYN.
     let frames: Int
     let bytes: Int
     /// Whether a frame of it was received (LNK-16).
     var isConfirmed = false
     var lastReceived: Instant
-    /// The next number from the host, counted from the beginning of the session, like all here.
+    /// The next number expected from the host. All numbers count from the beginning of the session.
     var expected = 0
-    /// Held after a hole, if the device keeps such frames; their responses, nil for none.
+    /// The frames held after a hole, with their responses, nil for none.
     var held: [Int: [UInt8]?] = [:]
-    /// The responses to requests that were taken, in order, and not sent yet.
+    /// The pending responses, in order.
     var responses: [[UInt8]] = []
-    /// Of the device's DATA: unacknowledged are `oldest ..< next`.
+    /// The device's oldest unacknowledged frame, and the next one.
     var oldest = 0
     var next = 0
     var payloads: [Int: [UInt8]] = [:]
-    /// When a frame was sent first and last, as the number of that transmission.
+    /// The first and the latest transmission of each frame, as numbers of transmissions.
     var firstSent: [Int: Int] = [:]
     var lastSent: [Int: Int] = [:]
     var transmissions = 0
@@ -34,53 +34,53 @@ struct LinkModel: Sendable {
     /// When the resend timer was started (LNK-51), and when it expired last.
     var timerStart: Instant
     var resendTime: Instant?
-    /// The largest sum of the device's ack and credit, and the latest ack.
+    /// The largest sum of the device's ack and credit, and its latest ack.
     var granted: Int
     var acknowledged = 0
     var lastAcknowledged = Instant.zero
     /// The distance of the last out-of-order number from `expected` (LNK-33).
     var lastAhead: Int?
-    /// What a bitmap of the walk has named.
+    /// The frames that the latest bitmap of the host named.
     var named: Set<Int> = []
 
-    /// Those of the device's DATA that are unacknowledged.
+    /// The device's unacknowledged frames.
     var sent: Range<Int> { oldest..<next }
 
-    /// The decoded sizes of those that the host has not handled (LNK-42).
+    /// The decoded size of the frames that the host has not handled (LNK-42).
     var unhandledBytes: Int {
       let handled = max(0, limit - frames)
       return (handled..<max(handled, next)).reduce(0) { $0 + (payloads[$1]?.count ?? 0) + 12 }
     }
   }
 
-  /// What must have been sent soon after a burst, and what may have been sent.
+  /// The frames that the device must send soon after a burst, and those that it is allowed to send.
   struct Due: Sendable {
-    /// RSTs, SYNACKs and ACKs of FIN: each once.
+    /// The required RSTs, SYNACKs and ACKs of FIN.
     var answers: [LinkAnswer] = []
-    /// The SYNACK of a session that has ended at once.
+    /// The SYNACK of a session that ended within the burst.
     var optional: [LinkAnswer] = []
     var pongs = 0
-    /// NAKs without payload for the present hole, and for all holes of the burst.
+    /// The largest number of NAKs without payload for the current hole, and for all holes.
     var holes = 0
     var allHoles = 0
-    /// Whether a bitmap must report what is held.
+    /// Whether a bitmap must report the held frames.
     var reportsHeld = false
-    /// Whether DATA was taken, which an ack must report.
+    /// Whether DATA was received in order, which an ack must report.
     var isTaken = false
-    /// Whether a frame was out of window, which an ack must answer.
+    /// Whether a frame was outside the window, which an ACK must answer.
     var isOutOfWindow = false
-    /// Numbers that a NAK requests again.
+    /// The frames that a NAK requests again.
     var again: Set<Int> = []
     var hasNAK = false
     /// The sessions that ended in the burst, and whether the end was answered.
     var ended: Set<UInt16> = []
     var isAnswered = false
-    /// Whether there was a burst; otherwise only timers are a reason to send.
+    /// Whether there was a burst; otherwise only timers make the device send.
     var isBurst = false
     var start: Instant
-    /// The next number of the device at the beginning of the burst.
+    /// The device's next number at the beginning of the burst.
     var next = 0
-    /// What the device has sent: a frame with ack, NAKs of the present hole, the present bitmap.
+    /// What the device has sent so far: any ack, NAKs for the current hole, the latest bitmap.
     var isAcknowledged = false
     var holeNAKs = 0
     var bitmap: UInt64?
@@ -91,7 +91,7 @@ struct LinkModel: Sendable {
   let unacknowledgedLimit: Int
   /// Whether the device keeps frames after a hole.
   let keeps: Bool
-  /// Those that the device remembers (LNK-14), the latest first.
+  /// The nonces that the device remembers (LNK-14), the latest first.
   private(set) var nonces: [UInt64] = []
   private(set) var lastID: UInt16
   var session: Session?
@@ -114,13 +114,13 @@ struct LinkModel: Sendable {
 
   // MARK: Frames of the host
 
-  /// A burst of frames begins: several that the device receives at once.
+  /// Begins a burst of frames that the device receives at once.
   mutating func beginBurst(at now: Instant) {
     due = Due(start: now)
     (due.isBurst, due.next) = (true, session?.next ?? 0)
   }
 
-  /// A SYN without flaws.
+  /// A valid SYN.
   mutating func receiveSYN(nonce: UInt64, frames: Int, bytes: Int, at now: Instant) {
     if let session, session.nonce == nonce {
       due.answers.append(.synAck(session: session.id, nonce: nonce))
@@ -222,7 +222,7 @@ struct LinkModel: Sendable {
 
   /// Source: LNK-34.
   private mutating func receiveNAK(_ frame: WireFrame) {
-    // If its ack is possible, it is the oldest one now.
+    // A possible ack has been applied by now, so that it is the oldest number.
     guard let session, frame.ack == UInt8(truncatingIfNeeded: session.oldest) else { return }
     due.hasNAK = true
     let bitmap = frame.payload.isEmpty ? 0 : Wire.number(Array(frame.payload.prefix(8)))

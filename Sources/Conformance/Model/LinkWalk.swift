@@ -1,14 +1,14 @@
 import NotibotProtocol
 
-/// Drives a device's link with random bursts of frames, valid and invalid, and compares all that it
-/// sends with a model. On a line that takes no time.
+/// Sends random bursts of valid and invalid frames, and compares all frames of the device with a
+/// model. For a line without transmission time.
 struct LinkWalk {
-  /// After this time a device has sent all that a burst causes: the latest delayed ACK, 10 ms
-  /// (LNK-55), and more.
+  /// The time in which a device answers a burst: the longest delayed ACK, 10 ms (LNK-55), and a
+  /// margin.
   private static let settleTime = Duration.milliseconds(12)
   /// How long a session is certain to stay up, and down, without a frame (LNK-53).
   private static let (upTime, downTime) = (Duration.milliseconds(4400), Duration.milliseconds(5600))
-  /// The answers that every device lets wait (LNK-20).
+  /// The number of answers that every device can queue (LNK-20).
   private static let answersLimit = 4
 
   let probe: Probe
@@ -21,12 +21,12 @@ struct LinkWalk {
   private var bytes: [UInt8] = []
   private var opens = false
   private var answers = 0
-  /// Those of all sessions.
+  /// The nonces of all sessions.
   private var nonces: [UInt64] = []
   /// The offsets of the reads in the session's DATA; nil for DATA that has no response.
   private var contents: [Int: Int?] = [:]
 
-  /// - Throws: `Finding` at the first frame that the model does not allow, or that is missing.
+  /// - Throws: `Finding` at the first frame that is not allowed, or is missing.
   static func run(on bench: Bench, steps: Int) async throws {
     try bench.requireExactTime()
     var walk = try await LinkWalk(bench)
@@ -42,7 +42,7 @@ struct LinkWalk {
     try await probe.write(probe.data([0x55], channel: 2, seq: 1))
     let keeps = try await probe.awaitNAK(missing: 0, held: [1]) == .keeps
     try await probe.write(probe.frame(.fin))
-    // Nonces and RSTs of the time before the walk are over.
+    // RSTs from before the walk no longer count.
     _ = try await probe.frames(for: .milliseconds(1100))
     model = LinkModel(
       deviceFrames: probe.session.peerFrames, unacknowledgedLimit: max(8, probe.session.peerRequests),
@@ -110,7 +110,7 @@ struct LinkWalk {
     }
   }
 
-  /// Sends DATA of the session; each number has one content.
+  /// Sends DATA; the same number always has the same content.
   private mutating func sendData(_ seq: Int) {
     let offset = contents[seq] ?? draw.pick([nil, 0, 1, 2, 5, 15, 16])
     contents[seq] = offset
@@ -118,7 +118,7 @@ struct LinkWalk {
     send(.data, [0x0C, 1, 0, UInt8(offset), 0], seq: seq, response: [0x0D] + Suite.service[offset...])
   }
 
-  /// Sends a frame of the session, usually with an ack that is possible.
+  /// Sends a frame of the session, usually with a possible ack.
   private mutating func send(
     _ kind: WireFrame.Kind, _ payload: [UInt8] = [], channel: UInt8 = 4, seq: Int = 0, ack: Int? = nil,
     response: [UInt8]? = nil
@@ -129,7 +129,7 @@ struct LinkWalk {
     if kind == .data { frame.seq = UInt8(truncatingIfNeeded: seq) }
     if kind != .udata {
       let possible = draw.chance(60) ? session.next : draw.number(session.oldest...session.next)
-      // Neither acknowledged again nor sent soon.
+      // An impossible one is far from all numbers in flight.
       let number = ack ?? (draw.chance(10) ? session.oldest + draw.number(100...200) : possible)
       frame.ack = UInt8(truncatingIfNeeded: number)
       frame.credit = UInt8(min(session.frames, draw.pick([64, 64, 64, 64, 64, 20, 3, 1, 0]) ?? 64))
@@ -146,7 +146,7 @@ struct LinkWalk {
 
   private mutating func drawNAK(_ session: LinkModel.Session) {
     guard draw.chance(70) else { return send(.nak, draw.pick([[], Wire.u64(0)]) ?? []) }
-    // A host names what it has named before.
+    // A host that holds a frame names it in each bitmap.
     let ack = session.oldest
     let held = session.sent.filter { $0 > ack && (session.named.contains($0) || draw.chance(30)) }
     send(.nak, Wire.u64(Wire.bitmap(of: held, beyond: ack)), ack: ack)
@@ -172,7 +172,7 @@ struct LinkWalk {
     }
   }
 
-  /// A SYN without flaws; only one of a burst is answered.
+  /// A valid SYN; at most one per burst is answered.
   private mutating func drawSYN(_ nonce: UInt64) {
     let isIgnored = model.nonces.contains(nonce) && model.session?.nonce != nonce
     guard isIgnored || !opens else { return }
@@ -203,7 +203,7 @@ struct LinkWalk {
     add(frame)
   }
 
-  /// What no device answers: text, broken frames, malformed ones, and frames of the other
+  /// Bytes that no device answers: text, corrupt and malformed frames, and frames of the other
   /// direction.
   private mutating func drawNoise() {
     let id: UInt16 = model.session?.id ?? model.lastID

@@ -2,8 +2,7 @@
 extension StoreWalk {
   /// Reads the remaining reports, and compares them and Count with the model.
   ///
-  /// - Parameter waiting: if notifications had to wait, those of `reports` that must come in this
-  ///   order.
+  /// - Parameter waiting: if notifications were pending, the reports that must come in this order.
   mutating func judge(
     _ unsolicited: Unsolicited, _ reports: [StoreModel.Report] = [], optional: [StoreModel.Report] = [],
     count before: Int,
@@ -33,7 +32,7 @@ extension StoreWalk {
     try compare(unsolicited, isSubscribedToData ? reports : [], isSubscribedToData ? optional : [])
   }
 
-  /// Compares the order of reports with that of what happened (ATT-19).
+  /// Compares the order of reports (ATT-19).
   private func compareOrder(_ unsolicited: Unsolicited, _ reports: [StoreModel.Report]) throws {
     let order = reports.compactMap(\.key)
     let seen = try unsolicited.items.compactMap { try event($0)?.key }.filter(order.contains)

@@ -1,13 +1,13 @@
 import DeviceEmulator
 import NotibotProtocol
 
-/// Sessions in which the device must wait before it can send anything, and presses.
+/// Sessions in which notifications wait for credit, and presses.
 extension StoreWalk {
-  /// The largest number of events that every device lets wait (ATT-19).
+  /// The number of events that every device can queue (ATT-19).
   private static let waitingLimit = 8
 
-  /// Opens a session without credit for notifications, lets things happen, and then grants credit
-  /// or opens the next session.
+  /// Opens a session without credit for notifications, dismisses some and lets others expire, and
+  /// then grants credit or opens the next session.
   mutating func letWait() async throws {
     let source = draw.pick(sources)
     what = "a session without credit, SRC \(source.map { "\($0)" } ?? "none")"
@@ -51,7 +51,7 @@ extension StoreWalk {
       waiting: dismissals.filter { $0.key?.source != synced })
   }
 
-  /// Dismissals, and the device's clock that advances. Returns the reports of each.
+  /// Dismisses notifications, and lets time pass. Returns the reports of each.
   private mutating func happen() async throws -> (
     dismissals: [StoreModel.Report], expiries: [StoreModel.Report]
   ) {
@@ -78,7 +78,7 @@ extension StoreWalk {
     return (dismissals, expiries)
   }
 
-  /// SYNCED counts what is stored after what the host has received by then (NTF-31).
+  /// Compares SYNCED with the notifications that remain after the reports before it (NTF-31).
   private func expect(
     _ synced: Synced, of source: UInt32, after unsolicited: Unsolicited, _ dismissals: [StoreModel.Report],
     before: StoreModel

@@ -168,7 +168,7 @@ extension Suite {
 
   static let dueInAnotherSession = Case(
     "NTF-26/due-in-another-session",
-    "What a SYNC has still to report is dropped with its session; the next SYNC reports what its own src lost",
+    "Pending reports of a SYNC are dropped with its session; the next SYNC reports its own src only",
     .delivery, also: ["LNK-23", "NTF-31"]
   ) { bench in
     let probe = bench.probe
@@ -196,7 +196,8 @@ extension Suite {
   }
 
   static let syncedBehindDismissal = Case(
-    "NTF-31/behind-a-dismissal", "SYNCED counts what is stored after the reports that the host has received",
+    "NTF-31/behind-a-dismissal",
+    "SYNCED counts the notifications that remain after the reports received before it",
     .delivery, also: ["NTF-26", "NTF-32"], needs: [.control]
   ) { bench in
     let probe = bench.probe
@@ -227,7 +228,7 @@ extension Suite {
 
   static let eventsOverflow = Case(
     "ATT-19/eight-expire",
-    "Of reports that wait at least 8 are sent, in order, and SYNC reports all, also those that were dropped",
+    "At least 8 pending reports are sent, in order; SYNC reports all, including dropped ones",
     .delivery, also: ["NTF-26", "NTF-27", "NTF-33", "LNK-41"]
   ) { bench in
     let probe = bench.probe

@@ -125,7 +125,8 @@ extension Suite {
   }
 
   static let syncComesFirst = Case(
-    "NTF-33/sync-comes-first", "A RESYNC that waits when a SYNC is handled is sent once at most", .delivery,
+    "NTF-33/sync-comes-first", "A RESYNC that is pending when a SYNC is handled is sent at most once",
+    .delivery,
     also: ["NTF-22", "NTF-31"]
   ) { bench in
     let probe = bench.probe

@@ -225,7 +225,7 @@ extension Suite {
       ]
       members += similar.map { Array("\"\($0)\":[null]".utf8) }
     }
-    // Nested, as often as it likes, and as a string.
+    // Nested, also twice, and as a string.
     for (index, key) in keys.enumerated() {
       members += [
         "\"x\(index)\":{\"\(key)\":[null]}", "\"y\(index)\":[{\"\(key)\":1,\"\(key)\":{\"\(key)\":2}}]",

@@ -96,7 +96,7 @@ extension Suite {
 
   static let filledAtOnce = Case(
     "LNK-33/filled-at-once",
-    "When frames after a hole and the missing one come together, no later hole is requested", .link,
+    "When a hole is filled in the same burst, no later hole is requested", .link,
     also: ["LNK-32", "LNK-50"]
   ) { bench in
     let probe = bench.probe

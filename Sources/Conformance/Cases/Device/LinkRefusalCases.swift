@@ -279,7 +279,7 @@ extension Suite {
 
   static let fourAnswers = Case(
     "LNK-20/four-answers",
-    "Four RSTs and ACKs of FIN that are due together are all sent, even if a SYN follows",
+    "Four RSTs and ACKs of FIN that are due at once are all sent, even if a SYN follows",
     .link,
     also: ["LNK-14", "LNK-19", "LNK-23", "LNK-24"]
   ) { bench in
@@ -326,7 +326,7 @@ extension Suite {
     }
   }
 
-  /// A SYN behind frames that are answered.
+  /// The SYN after the other frames.
   private enum Opening: String, CaseIterable {
     case none = "no SYN"
     case new = "a SYN"

@@ -172,7 +172,7 @@ extension Suite {
 
   static let manySendings = Case(
     "LNK-34/many-sendings",
-    "However often frames were sent again, a held one is evidence from its first sending only", .link
+    "After any number of retransmissions, a held frame is evidence from its first sending only", .link
   ) { bench in
     let probe = bench.probe
     try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), requests: 32))

@@ -1,10 +1,10 @@
-/// Random bursts of frames, all that the device sends compared with a model of its link.
+/// Random bursts of frames, compared with a model of the link.
 extension Suite {
   static let linkWalks: [Case] = [walkOfBursts]
 
   static let walkOfBursts = Case(
     "LNK-20/random-walk-of-bursts",
-    "Frames in any order, several at once, valid and invalid: what the device sends follows the rules",
+    "The device answers random bursts of valid and invalid frames according to the rules",
     .link,
     also: [
       "LNK-2", "LNK-3", "LNK-12", "LNK-13", "LNK-14", "LNK-16", "LNK-19", "LNK-23", "LNK-24",

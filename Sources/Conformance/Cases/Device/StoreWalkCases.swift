@@ -48,7 +48,7 @@ extension Suite {
   }
   static let walkOfBearers = Case(
     "NTF-26/random-walk-of-bearers",
-    "Reports that wait, in sessions of any MTU with any features, are sent once, in order, or end with the session",
+    "Pending reports are sent once, in order, or dropped with the session, at any MTU and with any features",
     .delivery,
     also: [
       "LNK-9", "LNK-23", "ATT-3", "ATT-17", "ATT-19", "NTF-10", "NTF-11", "NTF-20", "NTF-27", "NTF-30",
