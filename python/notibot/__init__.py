@@ -5,9 +5,20 @@ nothing else. A port is open only while a call runs or a stream is read, but for
 """
 
 from notibot._program import NotibotError, program
-from notibot.board import Board, Line
+from notibot.board import Board, Line, Sent
 from notibot.emulator import Emulator, Item
 from notibot.shared import SharedBoard
 from notibot.suite import CaseResult, SuiteReport
 
-__all__ = ["Board", "CaseResult", "Emulator", "Item", "Line", "NotibotError", "SharedBoard", "SuiteReport", "program"]
+__all__ = [
+    "Board",
+    "CaseResult",
+    "Emulator",
+    "Item",
+    "Line",
+    "NotibotError",
+    "Sent",
+    "SharedBoard",
+    "SuiteReport",
+    "program",
+]

@@ -55,10 +55,10 @@ def _error(command: list[str], code: int, errors: str) -> NotibotError:
     return NotibotError(lines[-1] if lines else f"{' '.join(command[1:3])} ended with {code}", code)
 
 
-def run(*arguments: str, allowed: tuple[int, ...] = (0,)) -> str:
+def run(*arguments: str, input: str = "", allowed: tuple[int, ...] = (0,)) -> str:
     """What the program prints. Raises NotibotError if it ends with a code that is not allowed."""
     command = [program(), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = subprocess.run(command, input=input, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode not in allowed:
         raise _error(command, done.returncode, done.stderr)
     return done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import json
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -20,6 +21,34 @@ class Line:
     text: str
     # Seconds since 1970, when its end was received.
     time: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Sent:
+    """How a notification on the display differs from what was sent."""
+
+    # Whether it was longer than the display's limits, and lost the end of its texts.
+    cut: bool = False
+    # Whether U+FFFD stands for characters that cannot be sent: U+0000 and lone surrogates.
+    replaced: bool = False
+
+
+# A notification has at most 512 bytes of JSON; the program cuts, and needs no more than this.
+MEMBER_CHARACTERS = 600
+
+
+def notification(
+    app: str, title: str, text: str, timestamp: int | None, strict: bool = False
+) -> tuple[dict[str, Any], bool]:
+    """The members of a notification, and whether characters were replaced."""
+    given = {"app": app[:MEMBER_CHARACTERS], "title": title[:MEMBER_CHARACTERS], "text": text[:MEMBER_CHARACTERS]}
+    members = {
+        name: "".join("\ufffd" if mark == "\0" or "\ud800" <= mark <= "\udfff" else mark for mark in value)
+        for name, value in given.items()
+    }
+    if strict and members != given:
+        raise _program.NotibotError("cannot send the notification unchanged: it has U+0000 or a lone surrogate", 2)
+    return {**members, "timestamp": int(time.time()) if timestamp is None else timestamp}, members != given
 
 
 class Console(_program.Closing):
@@ -68,11 +97,23 @@ class Board:
         """The notifications on the display, of all senders, at most 65535."""
         return int(_program.document("count", *self._place, "--json")["count"])
 
-    def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None) -> None:
-        """Sends a notification; returns when the device has stored it."""
-        seconds = int(time.time()) if timestamp is None else timestamp
-        content = ["--app", app, "--title", title, "--text", text, "--timestamp", str(seconds)]
-        _program.run("send", *self._place, *content)
+    def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None, strict: bool = False) -> Sent:
+        """Sends a notification; returns when the device has stored it.
+
+        What is longer than the display's limits is cut, and the result says so. If `strict`, such a
+        notification is not sent, and raises NotibotError with code 2.
+        """
+        members, replaced = notification(app, title, text, timestamp, strict)
+        options = ["--strict"] if strict else []
+        line = json.dumps(members, ensure_ascii=False) + "\n"
+        try:
+            output = _program.run("send", *self._place, "--json", "--file", "-", *options, input=line, allowed=(0, 15))
+        except _program.NotibotError as error:
+            raise _program.NotibotError(str(error).replace("line 1 ", "this ", 1), error.code) from None
+        answer: dict[str, Any] = json.loads(output or "{}")
+        if answer.get("result") != "accepted":
+            raise _program.NotibotError(answer.get("reason", "refused"), 15)
+        return Sent(cut=answer.get("cut", False), replaced=replaced)
 
     def reset(self) -> None:
         """Resets the board by the lines of its port."""

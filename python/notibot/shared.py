@@ -7,12 +7,11 @@ import json
 import os
 import socket
 import tempfile
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from notibot import _program
-from notibot.board import Board
+from notibot.board import Board, Sent, notification
 
 PROTOCOL = ("notibot-share", 1)
 
@@ -53,7 +52,8 @@ class Connection:
         """Sends a request; returns the id of its answer."""
         self._last += 1
         try:
-            self._socket.sendall(json.dumps({"id": self._last, "op": op, **members}).encode() + b"\n")
+            line = json.dumps({"id": self._last, "op": op, **members}, ensure_ascii=False)
+            self._socket.sendall(line.encode() + b"\n")
         except OSError as error:
             raise _program.NotibotError("the server of the shared board closed the connection", 14) from error
         return self._last
@@ -133,10 +133,13 @@ class SharedBoard(Board, _program.Closing):
     def count(self) -> int:
         return int(self._connection.ask("count")["count"])
 
-    def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None) -> None:
-        seconds = int(time.time()) if timestamp is None else timestamp
-        content = {"app": app, "title": title, "text": text, "timestamp": seconds}
-        self._connection.ask("send", notification=content)
+    def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None, strict: bool = False) -> Sent:
+        if strict:
+            # The socket's protocol has no such request.
+            return super().send(app, title, text, timestamp=timestamp, strict=True)
+        members, replaced = notification(app, title, text, timestamp)
+        answer = self._connection.ask("send", notification=members)
+        return Sent(cut=answer.get("cut", False), replaced=replaced)
 
     def events(self) -> Events:
         return Events(self._path)
