@@ -20,6 +20,7 @@ CHAPTERS = {
         "CLI": "Command line",
         "FIRMWARE": "Firmware",
         "CI": "CI",
+        "PYTHON": "Python and pytest",
         "USB": "USB test bench",
         "GATEWAY": "Push gateway",
     },
