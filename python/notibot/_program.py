@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sysconfig
+import tempfile
+import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, TypeVar
@@ -27,6 +30,8 @@ CODES = {
 }
 # How long a program that was asked to end may take: it writes its reports first.
 END_SECONDS = 10
+# How long a call waits for an answer, an event or a line, unless it is given another time.
+WAIT_SECONDS = 60.0
 
 
 class NotibotError(Exception):
@@ -55,19 +60,42 @@ def _error(command: list[str], code: int, errors: str) -> NotibotError:
     return NotibotError(lines[-1] if lines else f"{' '.join(command[1:3])} ended with {code}", code)
 
 
-def run(*arguments: str, input: str = "", allowed: tuple[int, ...] = (0,)) -> str:
-    """What the program prints. Raises NotibotError if it ends with a code that is not allowed."""
+def run(*arguments: str, input: str = "", allowed: tuple[int, ...] = (0,), timeout: float | None = WAIT_SECONDS) -> str:
+    """What the program prints. Raises NotibotError if it ends with a code that is not allowed, or, with code 13, if it
+    does not end within so many seconds."""
     command = [program(), *arguments]
-    done = subprocess.run(command, input=input, capture_output=True, text=True, encoding="utf-8", check=False)
-    if done.returncode not in allowed:
-        raise _error(command, done.returncode, done.stderr)
-    return done.stdout
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    try:
+        output, errors = process.communicate(input, timeout)
+    except subprocess.TimeoutExpired as error:
+        raise NotibotError(f"{' '.join(command[1:3])} did not end within {timeout} s", 13) from error
+    finally:
+        end(process)
+    if process.returncode not in allowed:
+        raise _error(command, process.returncode, errors)
+    return output
 
 
-def document(*arguments: str, allowed: tuple[int, ...] = (0,)) -> dict[str, Any]:
+def document(*arguments: str, allowed: tuple[int, ...] = (0,), timeout: float | None = WAIT_SECONDS) -> dict[str, Any]:
     """The JSON document that the program prints."""
-    found: dict[str, Any] = json.loads(run(*arguments, allowed=allowed))
+    found: dict[str, Any] = json.loads(run(*arguments, allowed=allowed, timeout=timeout))
     return found
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Asks a process to end, then makes it end, and closes its pipes."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 Self = TypeVar("Self", bound="Closing")
@@ -89,34 +117,50 @@ class Closing:
 
 
 class Stream(Closing):
-    """A running program that prints a JSON document per line, for the time of a `with`."""
+    """A running program that prints a JSON document per line, for the time of a `with`.
 
-    def __init__(self, *arguments: str):
+    `next` raises NotibotError with code 13 if none comes within `timeout` seconds; None: no limit.
+    """
+
+    def __init__(self, *arguments: str, timeout: float | None = WAIT_SECONDS):
         self._command = [program(), *arguments]
-        # Errors go to a pipe of their own: they are a few lines, far less than its capacity.
+        self._timeout = timeout
+        self._bytes = b""
+        # In a file: nobody reads it until the program ends.
+        self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
         )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self
 
     def __next__(self) -> dict[str, Any]:
-        assert self._process.stdout is not None and self._process.stderr is not None
-        line = self._process.stdout.readline()
+        line = self._line()
         if line:
             found: dict[str, Any] = json.loads(line)
             return found
-        errors = self._process.stderr.read()
         code = self._process.wait()
+        self._errors.seek(0)
+        errors = self._errors.read().decode(errors="replace")
         if code > 0 and code not in (128 + signal.SIGINT, 128 + signal.SIGTERM):
             raise _error(self._command, code, errors)
         raise StopIteration
+
+    def _line(self) -> bytes:
+        """The next line; empty if the program has ended."""
+        assert self._process.stdout is not None
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        while b"\n" not in self._bytes:
+            left = None if deadline is None else max(0, deadline - time.monotonic())
+            if not select.select([self._process.stdout], [], [], left)[0]:
+                raise NotibotError(f"{self._command[1]}: nothing within {self._timeout} s", 13)
+            read = os.read(self._process.stdout.fileno(), 65536)
+            if not read:
+                break
+            self._bytes += read
+        line, _, self._bytes = self._bytes.partition(b"\n")
+        return line
 
     @property
     def pid(self) -> int:
@@ -124,13 +168,5 @@ class Stream(Closing):
 
     def close(self) -> None:
         """Ends the program. A second call does nothing."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+        end(self._process)
+        self._errors.close()

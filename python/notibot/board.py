@@ -7,11 +7,13 @@ import dataclasses
 import json
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from notibot import _program
 from notibot.suite import SuiteReport
+
+# The whole suite on a slow line, with its repetitions.
+SUITE_SECONDS = 3600.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,12 +56,16 @@ def notification(
 class Console(_program.Closing):
     """The lines of a device's console, for the time of a `with`."""
 
-    def __init__(self, *arguments: str):
-        self._stream = _program.Stream(*arguments)
+    def __init__(self, *arguments: str, timeout: float | None):
+        self._stream = _program.Stream(*arguments, timeout=timeout)
         self._waiting: collections.deque[Line] = collections.deque()
-        # Raises if the port cannot be opened.
-        while next(self._stream)["event"] != "opened":
-            pass
+        try:
+            # Raises if the port cannot be opened.
+            while next(self._stream)["event"] != "opened":
+                pass
+        except (StopIteration, _program.NotibotError):
+            self.close()
+            raise
 
     def __iter__(self) -> Iterator[Line]:
         return self
@@ -77,11 +83,35 @@ class Console(_program.Closing):
         self._stream.close()
 
 
+class Events(_program.Closing):
+    """The events of a device as documents, for the time of a `with`; first its count."""
+
+    def __init__(self, *arguments: str, timeout: float | None):
+        self._stream = _program.Stream(*arguments, timeout=timeout)
+        try:
+            # The first one is printed when the device has accepted the subscription.
+            self._first: dict[str, Any] | None = next(self._stream)
+        except (StopIteration, _program.NotibotError):
+            self.close()
+            raise
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        first, self._first = self._first, None
+        return next(self._stream) if first is None else first
+
+    def close(self) -> None:
+        """Closes the port. A second call does nothing."""
+        self._stream.close()
+
+
 class Board:
     """A device at a port: a path, `auto`, `usb:VID:PID`, `id:DEVICE-ID`, `rfc2217://HOST:PORT`, …
 
     Each call opens the port and closes it again, so that two calls never disturb each other.
-    Raises NotibotError: its `code` is the program's exit code.
+    Raises NotibotError: its `code` is the program's exit code, 13 for a wait that took too long.
     """
 
     def __init__(self, port: str = "auto", *, baud: int | None = None, control: str | None = None):
@@ -119,25 +149,36 @@ class Board:
         """Resets the board by the lines of its port."""
         _program.run("reset", *self._place)
 
-    def events(self) -> AbstractContextManager[Iterator[dict[str, Any]]]:
-        """The device's events as documents, while the `with` lasts: count, dismissed, action, …"""
-        return _program.Stream("watch", *self._place, "--json")
+    def events(self, *, timeout: float | None = _program.WAIT_SECONDS) -> Events:
+        """The device's events as documents, while the `with` lasts: count, dismissed, action, …
 
-    def console(self, *, seconds: float | None = None) -> Console:
+        Subscribed when this returns: what happens from then on is an event. `timeout` is the longest wait for the next
+        one, in seconds; None: no limit.
+        """
+        return Events("watch", *self._place, "--json", timeout=timeout)
+
+    def console(self, *, seconds: float | None = None, timeout: float | None = _program.WAIT_SECONDS) -> Console:
         """The lines of the device's console, those of a crash too, for so many seconds if given.
 
-        The port is open when this returns, and until the `with` ends.
+        The port is open when this returns, and until the `with` ends. `timeout` is the longest wait for the next line,
+        in seconds; None: no limit.
         """
         limit = [] if seconds is None else ["--timeout", str(seconds)]
-        return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *limit)
+        return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *limit, timeout=timeout)
 
     def run_suite(
-        self, *, filter: str | None = None, exclude: str | None = None, repeat: int = 1, seed: int | None = None
+        self,
+        *,
+        filter: str | None = None,
+        exclude: str | None = None,
+        repeat: int = 1,
+        seed: int | None = None,
+        timeout: float | None = SUITE_SECONDS,
     ) -> SuiteReport:
-        """Runs the conformance suite. Failed cases are in the report; they raise nothing."""
+        """Runs the conformance suite, within so many seconds. Failed cases are in the report; they raise nothing."""
         options = ["--quiet", "--repeat", str(repeat), "--json", "-"]
         for name, value in (("filter", filter), ("exclude", exclude), ("seed", seed), ("control", self.control)):
             if value is not None:
                 options += [f"--{name}", str(value)]
-        document: dict[str, Any] = _program.document("test", *self._place, *options, allowed=(0, 1))
+        document: dict[str, Any] = _program.document("test", *self._place, *options, allowed=(0, 1), timeout=timeout)
         return SuiteReport(document)

@@ -55,12 +55,17 @@ class Emulator(Board, _program.Closing):
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """A command of `notibot control`. Raises NotibotError with code 15 if it is refused."""
         assert self.control is not None
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(ANSWER_SECONDS)
-            connection.connect(self.control)
-            connection.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
-            with connection.makefile(encoding="utf-8") as answers:
-                answer: dict[str, Any] = json.loads(answers.readline())
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(ANSWER_SECONDS)
+                connection.connect(self.control)
+                connection.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
+                with connection.makefile(encoding="utf-8") as answers:
+                    answer: dict[str, Any] = json.loads(answers.readline())
+        except TimeoutError as error:
+            raise _program.NotibotError("the emulator did not answer in time", 13) from error
+        except (OSError, ValueError) as error:
+            raise _program.NotibotError(f"the emulator has ended: {error}", 14) from error
         if not answer["ok"]:
             raise _program.NotibotError(answer.get("error", "refused"), 15)
         return answer

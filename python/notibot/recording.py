@@ -52,7 +52,7 @@ class Recorded(Board):
                 self._lines.append("(not recorded: the board opened no session)")
                 return
             place = ["--port", f"share:{path}"]
-            console = Console("monitor", *place, "--json", "--no-fail-on-crash", "--no-reconnect")
+            console = Console("monitor", *place, "--json", "--no-fail-on-crash", "--no-reconnect", timeout=None)
             stack.callback(self._finish, server, console, self._place)
             self._place = place
             self._stack = stack.pop_all()
@@ -91,7 +91,7 @@ class Recorded(Board):
 
     def run_suite(self, **options: Any) -> SuiteReport:
         with self._released():
-            return super().run_suite(**options)
+            return super().run_suite(**options, timeout=None)
 
 
 class RecordedBoard(Recorded, _program.Closing):

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from notibot import _program
 from notibot.board import Board, Sent, notification
 
 PROTOCOL = ("notibot-share", 1)
+RETRY_SECONDS = 0.1
 
 
 class Connection:
@@ -77,8 +79,9 @@ class Connection:
 class Events(_program.Closing):
     """The events of a shared board as documents, for the time of a `with`; first its count."""
 
-    def __init__(self, path: str):
-        self._connection = Connection(path, None)
+    def __init__(self, path: str, timeout: float | None):
+        self._connection = Connection(path, timeout)
+        self._timeout = timeout
         self._connection.ask("events")
         # The request for the count, until it is answered; what happened before waits.
         self._count: int | None = self._connection.request("count")
@@ -88,15 +91,20 @@ class Events(_program.Closing):
         return self
 
     def __next__(self) -> dict[str, Any]:
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
         while self._count is not None:
             line = self._connection.line()
             if line.get("event") not in (None, "count", "reconnected"):
                 self._waiting.append(line)
             elif line.get("id") == self._count:
-                # The board can have gone away before it answered.
-                self._count = None if line["ok"] else self._connection.request("count")
                 if line["ok"]:
+                    self._count = None
                     return {"event": "count", "count": line["count"]}
+                # The board has gone away before it answered.
+                if deadline is not None and time.monotonic() > deadline:
+                    raise _program.NotibotError("the board did not answer in time", 13)
+                time.sleep(RETRY_SECONDS)
+                self._count = self._connection.request("count")
         if self._waiting:
             return self._waiting.popleft()
         return self._connection.line()
@@ -141,8 +149,8 @@ class SharedBoard(Board, _program.Closing):
         answer = self._connection.ask("send", notification=members)
         return Sent(cut=answer.get("cut", False), replaced=replaced)
 
-    def events(self) -> Events:
-        return Events(self._path)
+    def events(self, *, timeout: float | None = _program.WAIT_SECONDS) -> Events:  # type: ignore[override]
+        return Events(self._path, timeout)
 
     def close(self) -> None:
         """Closes the port. A second call does nothing."""

@@ -32,6 +32,44 @@ def test_events_are_streamed_until_the_with_ends(notibot_emulator):
         assert next(events) == {"event": "count", "count": 7}
 
 
+def test_what_happens_after_the_subscription_is_an_event(notibot_emulator):
+    notibot_emulator.send("Build", "Done")
+    with notibot_emulator.events() as events:
+        notibot_emulator.dismiss(1)
+        assert next(event for event in events if event["event"] == "dismissed")["item"] == 1
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_an_event_that_does_not_come_is_an_error(notibot_emulator, shares):
+    with notibot.SharedBoard(notibot_emulator.port) if shares else notibot_emulator as board:
+        with board.events(timeout=0.5) as events:
+            assert next(events)["event"] == "count"
+            with pytest.raises(notibot.NotibotError) as raised:
+                next(events)
+        assert raised.value.code == 13
+
+
+def test_a_console_line_that_does_not_come_is_an_error(notibot_emulator):
+    with notibot_emulator.console(timeout=0.5) as lines, pytest.raises(notibot.NotibotError) as raised:
+        list(lines)
+    assert raised.value.code == 13
+
+
+def test_a_program_that_does_not_end_is_ended(tmp_path, monkeypatch):
+    script = tmp_path / "program"
+    script.write_text("#!/bin/sh\nexec sleep 600\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("NOTIBOT", str(script))
+    for call in (
+        lambda: notibot.Board("auto").events(timeout=0.1),
+        lambda: notibot.Board("auto").console(timeout=0.1),
+        lambda: notibot.Board("auto").run_suite(timeout=0.1),
+    ):
+        with pytest.raises(notibot.NotibotError) as raised:
+            call()
+        assert raised.value.code == 13
+
+
 def test_a_shared_board_answers_while_other_programs_use_it(notibot_emulator):
     with notibot.SharedBoard(notibot_emulator.port) as board, board.events() as events:
         assert next(events) == {"event": "count", "count": 0}
