@@ -145,6 +145,7 @@ class Guest:
                 self.end()
                 note(f"the guest was ended after {self.options.timeout:g} s")
                 self.show_console(out)
+                self.keep_log(out)
                 return TIMED_OUT
             finally:
                 self.end()
@@ -157,7 +158,18 @@ class Guest:
             self.process.kill()
             self.process.wait()
 
+    def keep_log(self, out):
+        """Writes the kernel's log, or the console of a guest that died before its end; above all then."""
+        if not self.options.dmesg:
+            return
+        found = next((out / name for name in ("dmesg", "console") if (out / name).exists()), None)
+        target = pathlib.Path(self.options.dmesg)
+        draft = target.with_name(f".{target.name}.{os.getpid()}")
+        draft.write_text(found.read_text(errors="replace") if found else "")
+        draft.replace(target)
+
     def verdict(self, out):
+        self.keep_log(out)
         if not (out / "rc").exists():
             note(f"the guest died; QEMU ended with {self.process.returncode}")
             sys.stderr.write((out / "qemu").read_text(errors="replace"))
@@ -168,8 +180,6 @@ class Guest:
             note("the guest's kernel reported a fault")
             sys.stderr.write("".join(kernel_log.splitlines(keepends=True)[-80:]))
             return DIED
-        if self.options.dmesg:
-            pathlib.Path(self.options.dmesg).write_text(kernel_log)
         return int((out / "rc").read_text())
 
     @staticmethod
