@@ -20,13 +20,32 @@ import Testing
 
   @Test func `JUnit parses, and its counts agree at every level`() throws {
     let reader = try JUnitReader(JUnitReport.document(of: Self.makeReport()))
-    #expect(reader.counts["testsuites"] == ["tests": 4, "failures": 1, "errors": 1, "skipped": 1])
+    #expect(reader.counts["testsuites"] == ["tests": 4, "failures": 1, "errors": 1])
     #expect(reader.counts["testsuite"] == ["tests": 4, "failures": 1, "errors": 1, "skipped": 1])
     #expect(reader.elements["testcase"] == 4)
     #expect(reader.elements["failure"] == 1)
     #expect(reader.elements["error"] == 1)
     #expect(reader.elements["skipped"] == 1)
     #expect(reader.timestamps.allSatisfy { $0 == "2023-11-14T22:13:20Z" })
+  }
+
+  @Test func `JUnit has nothing that Jenkins, GitHub or GitLab refuses`() throws {
+    let report = Self.makeReport()
+    let broken = Self.makeReport(rigTrouble: "no such port")
+    for document in [
+      JUnitReport.document(of: report), JUnitReport.document(of: broken),
+      JUnitReport.document(of: [report, broken]),
+    ] {
+      #expect(try JUnitReader(document).faults == [])
+    }
+  }
+
+  @Test func `the same case of two boards has two names`() throws {
+    var other = Self.makeReport()
+    other.port = "/dev/other"
+    let names = try JUnitReader(JUnitReport.document(of: [Self.makeReport(), other])).names
+    #expect(names.count == 8 && Set(names).count == 8)
+    #expect(names.contains { $0.hasPrefix("\(other.rig)./dev/other.") })
   }
 
   @Test func `JUnit contains the reason of a failure, without characters that XML does not allow`() throws {
@@ -37,7 +56,7 @@ import Testing
 
   @Test func `without a rig JUnit holds one case that errored`() throws {
     let reader = try JUnitReader(JUnitReport.document(of: Self.makeReport(rigTrouble: "no such port")))
-    #expect(reader.counts["testsuites"] == ["tests": 1, "failures": 0, "errors": 1, "skipped": 0])
+    #expect(reader.counts["testsuites"] == ["tests": 1, "failures": 0, "errors": 1])
     #expect(reader.elements["error"] == 1)
   }
 
@@ -71,6 +90,28 @@ private final class JUnitReader: NSObject, XMLParserDelegate {
   private(set) var counts: [String: [String: Int]] = [:]
   private(set) var elements: [String: Int] = [:]
   private(set) var timestamps: [String] = []
+  /// The class name and the name of each case.
+  private(set) var names: [String] = []
+  /// What is not in `schema`.
+  private(set) var faults: [String] = []
+  private var path: [String] = []
+
+  /// For each element its parents and its attributes, after Jenkins's junit-10.xsd.
+  private static let schema: [String: (parents: Set<String>, attributes: Set<String>)] = [
+    "testsuites": ([""], ["name", "time", "tests", "failures", "disabled", "errors"]),
+    "testsuite": (
+      ["testsuites"],
+      [
+        "name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id",
+        "package", "file", "log", "url", "version",
+      ]
+    ),
+    "properties": (["testsuite"], []), "property": (["properties"], ["name", "value"]),
+    "testcase": (["testsuite"], ["name", "time", "classname", "group"]),
+    "skipped": (["testcase"], ["type", "message"]), "error": (["testcase"], ["type", "message"]),
+    "failure": (["testcase"], ["type", "message"]), "system-out": (["testcase", "testsuite"], []),
+    "system-err": (["testcase", "testsuite"], []),
+  ]
 
   init(_ document: String) throws {
     super.init()
@@ -84,11 +125,27 @@ private final class JUnitReader: NSObject, XMLParserDelegate {
     attributes: [String: String]
   ) {
     elements[name, default: 0] += 1
+    if name == "testcase" { names.append("\(attributes["classname"] ?? "") \(attributes["name"] ?? "")") }
+    let (parents, allowed) = Self.schema[name] ?? ([], [])
+    let unknown = Set(attributes.keys).subtracting(allowed).sorted()
+    if !parents.contains(path.last ?? "") { faults.append("\(name) in \(path.last ?? "")") }
+    faults += unknown.map { "\($0) of \(name)" }
+    // At most three decimals.
+    if let time = attributes["time"], time.wholeMatch(of: /[0-9]+(\.[0-9]{1,3})?/) == nil {
+      faults.append("time \(time)")
+    }
+    path.append(name)
     timestamps += [attributes["timestamp"]].compactMap { $0 }
     for key in ["tests", "failures", "errors", "skipped"] {
       if let value = attributes[key].flatMap({ Int($0) }) {
         counts[name, default: [:]][key, default: 0] += value
       }
     }
+  }
+
+  func parser(
+    _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
+  ) {
+    path.removeLast()
   }
 }

@@ -29,11 +29,11 @@ enum SoakJUnit {
     let failures = cases.count { if case .failed = $0.1 { true } else { false } }
     let errors = cases.count { if case .errored = $0.1 { true } else { false } }
     let totals =
-      "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" skipped=\"0\" "
-      + "time=\"\(String(format: "%.3f", report?.seconds ?? 0))\" timestamp=\"\(startedAt.formatted(.iso8601))\""
+      "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" "
+      + "time=\"\(String(format: "%.3f", report?.seconds ?? 0))\""
     var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
     lines.append("<testsuites name=\"notibot soak\" \(totals)>")
-    lines.append("  <testsuite name=\"Soak\" \(totals)>")
+    lines.append("  <testsuite name=\"Soak\" \(totals) skipped=\"0\" timestamp=\"\(startedAt.formatted(.iso8601))\">")
     lines.append("    <properties>")
     lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(port))\"/>")
     for fact in RunIdentity(bench: .init(notibot: Notibot.configuration.version)).facts {
