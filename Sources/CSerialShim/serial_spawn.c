@@ -27,6 +27,7 @@ static void become(const char *program, char *const arguments[], const int *desc
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   /* Ctrl-C goes to the parent only, which then ends this program. */
   setpgid(0, 0);
   /* prctl does not detect a parent that died before the call. */

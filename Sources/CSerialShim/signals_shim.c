@@ -32,6 +32,11 @@ int signals_shim_watch(const int *numbers, size_t count) {
   return ends[0];
 }
 
+int signals_shim_is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void signals_shim_release(const int *numbers, size_t count) {
   for (size_t index = 0; index < count; index++) {
     signal(numbers[index], SIG_DFL);

@@ -46,6 +46,13 @@ package final class Record {
     }
   }
 
+  /// The bytes of the last entries that the case's peer sent.
+  package var received: [UInt8] {
+    entries.flatMap { entry -> [UInt8] in
+      if case .bytes(let bytes, isSent: false, _) = entry.content { bytes } else { [] }
+    }
+  }
+
   /// The last entries, decoded, one step per line: the time in seconds since the clock's origin,
   /// `>` for what the case sent, `<` for what its peer sent or `!` for a remark, and the step.
   package var transcript: [String] {

@@ -210,7 +210,13 @@ package final class PortRig: Rig {
       try await line.write(probe.frame(.fin).bytes)
       return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
     } catch let finding as Finding {
-      throw NoAnswer(port: name, reason: finding.message)
+      guard probe.session.id == 0 else { throw NoAnswer(port: name, reason: finding.message) }
+      var decoder = FrameDecoder(receiving: .fromDevice)
+      decoder.receive(probe.record.received)
+      decoder.flushCandidateAsText()
+      var evidence = ConsoleEvidence()
+      while let event = decoder.nextEvent() { if case .text(let text) = event { evidence.receive(text) } }
+      throw NoAnswer(port: name, why: evidence.finding(echoes: decoder.counters.echoes))
     }
   }
 
@@ -241,8 +247,15 @@ package final class PortRig: Rig {
   package struct NoAnswer: Error, CustomStringConvertible {
     package let port: String
     package let reason: String
+    package var kind = FailureKind.noAnswer
+    package var hint = "check that the board runs firmware that speaks it, and the baud rate"
     package var description: String { "nothing on this port answers as a Notibot: \(reason)" }
-    package var hint: String { "check that the board runs firmware that speaks it, and the baud rate" }
+
+    init(port: String, reason: String) { (self.port, self.reason) = (port, reason) }
+
+    init(port: String, why: ConsoleEvidence.Finding) {
+      (self.port, reason, kind, hint) = (port, why.reason, why.kind, why.hint)
+    }
   }
 }
 
@@ -251,8 +264,8 @@ extension PortError {
   fileprivate var isAbsence: Bool {
     switch code {
     // Before udev has applied its rules, the permission is missing.
-    case .notFound, .noBoard, .deviceGone, .permissionDenied: true
-    case .ambiguous, .busy, .serverBusy, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
+    case .notFound, .nodeMissing, .noBoard, .deviceGone, .permissionDenied: true
+    case .ambiguous, .severalInterfaces, .busy, .locked, .serverBusy, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
       .unavailableForm, .badRate, .linkOccupied, .badPlace, .placeRefused, .unreachable, .share,
       .unconfirmed, .noTerminals, .noVirtualUSB, .system:
       false

@@ -2,23 +2,16 @@
 import ArgumentParser
 import Foundation
 import NotibotGateway
+import SerialLink
+import Synchronization
 
 @main
 struct GatewayProgram: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "notibot-gateway",
     abstract: "Receive push notifications as APNs does, and show them on a Notibot.",
-    discussion: """
-      EXIT CODES
-        0  success
-        2  wrong usage or configuration
-       11  port busy
-       12  permission denied
-       13  no answer in time
-       18  environment not usable
-      130  interrupted (Ctrl-C)
-      143  terminated (SIGTERM)
-      """,
+    discussion: FailureKind.helpTable(
+      of: FailureKind.allCases.filter { ![.testFailed, .flashingFailed].contains($0) }),
     version: "0.1.0",
     subcommands: [
       InitCommand.self, RunCommand.self, TrustCommand.self, TokenCommand.self, MuteCommand.self,
@@ -26,33 +19,57 @@ struct GatewayProgram: AsyncParsableCommand {
     ])
 
   static func main() async {
+    StandardStream.ignoreSignals()
     Termination.begin()
     do {
-      var command = try parseAsRoot()
+      var command = try parsed()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
         try command.run()
       }
+      if let number = loss.withLock(\.self) {
+        throw GatewayFailure(
+          .unfitEnvironment, "cannot write to standard output: \(String(cString: strerror(number)))")
+      }
     } catch let failure as GatewayFailure {
       note("\(failure)")
       Foundation.exit(failure.kind.rawValue)
+    } catch let error as any ClassifiedError {
+      note("\(GatewayFailure(error))")
+      Foundation.exit(error.kind.rawValue)
     } catch let ended as Termination.Ended {
-      note(ended.number == SIGINT ? "interrupted" : "terminated")
-      Foundation.exit(128 + ended.number)
+      let kind = FailureKind(signal: ended.number)
+      note(kind.meaning.components(separatedBy: " (")[0])
+      Foundation.exit(kind.rawValue)
     } catch {
       end(with: error)
     }
   }
 
-  /// One line on standard error.
-  static func note(_ text: String) {
-    FileHandle.standardError.write(Data("notibot-gateway: \(text)\n".utf8))
+  private static func parsed() throws -> any ParsableCommand {
+    do {
+      return try parseAsRoot()
+    } catch {
+      // The parser quotes arguments as they are.
+      _ = try parseAsRoot(CommandLine.arguments.dropFirst().map(\.printable))
+      throw error
+    }
   }
+
+  /// One line on standard error, whatever text is in it.
+  static func note(_ text: String) {
+    // An error here cannot be reported anywhere.
+    _ = StandardStream.write("notibot-gateway: \(text.printable)\n", to: STDERR_FILENO)
+  }
+
+  /// The error of standard output, if there was one.
+  private static let loss = Mutex<Int32?>(nil)
 
   /// Lines on standard output.
   static func data(_ text: String) {
-    FileHandle.standardOutput.write(Data(text.utf8))
+    guard let number = StandardStream.write(text, to: STDOUT_FILENO) else { return }
+    loss.withLock { $0 = $0 ?? number }
   }
 
   private static func end(with error: any Error) -> Never {
@@ -60,13 +77,13 @@ struct GatewayProgram: AsyncParsableCommand {
     switch exitCode(for: error) {
     case .success:
       data(text + "\n")
-      Foundation.exit(0)
+      Foundation.exit(loss.withLock(\.self) == nil ? 0 : FailureKind.unfitEnvironment.rawValue)
     case .validationFailure:
-      FileHandle.standardError.write(Data((text + "\n").utf8))
-      Foundation.exit(GatewayFailure.Kind.usage.rawValue)
+      _ = StandardStream.write(text.printableLines + "\n", to: STDERR_FILENO)
+      Foundation.exit(FailureKind.usage.rawValue)
     case _:
       note("\(error)")
-      Foundation.exit(GatewayFailure.Kind.environment.rawValue)
+      Foundation.exit(FailureKind.unfitEnvironment.rawValue)
     }
   }
 }

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import GatewayRules
 import NotibotGateway
+import SerialLink
 
 /// `notibot-gateway register`: a device token that a backend gets at each start.
 struct RegisterCommand: AsyncParsableCommand {

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import GatewayRules
 import NotibotGateway
-import NotibotHost
+import SerialLink
 
 /// `notibot-gateway run`.
 struct RunCommand: AsyncParsableCommand {
@@ -22,38 +22,18 @@ struct RunCommand: AsyncParsableCommand {
   func run() async throws {
     let (folder, port) = (options.folder, port)
     try await Termination.cancelling {
-      do {
-        let killStep = KillStep()
-        let step: @Sendable () -> Void = { killStep?.pass() }
-        try await Gateway.run(folder: folder, port: port, step: step, warn: GatewayProgram.note) {
-          addresses in
-          let line = JSONValue.object([
-            "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
-            "socket": .string(addresses.socket), "pid": .whole(getpid()),
-          ]).line
-          killStep?.arm()
-          GatewayProgram.data(line + "\n")
-        }
-      } catch let error as NotibotError {
-        throw GatewayFailure(error)
+      let killStep = KillStep()
+      let step: @Sendable () -> Void = { killStep?.pass() }
+      try await Gateway.run(folder: folder, port: port, step: step, warn: GatewayProgram.note) {
+        addresses in
+        let line = JSONValue.object([
+          "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
+          "socket": .string(addresses.socket), "pid": .whole(getpid()),
+        ]).line
+        killStep?.arm()
+        GatewayProgram.data(line + "\n")
       }
     }
-  }
-}
-
-extension GatewayFailure {
-  /// A failure of the outbox or of the board's port.
-  init(_ error: NotibotError) {
-    let kind: Kind =
-      switch error.code {
-      case .usage: .usage
-      case .portBusy: .portBusy
-      case .noPermission: .noPermission
-      case .noAnswer: .noAnswer
-      case .noBoard, .linkLost, .refused, .incompatible, .deviceRestarted, .environment, .queueFull:
-        .environment
-      }
-    self.init(kind, "\(error)")
   }
 }
 
@@ -138,7 +118,7 @@ struct ActionsCommand: AsyncParsableCommand {
     let answer = try await CommandClient.request(
       "GET", "/v1/actions?after=\(after)&wait=\(wait)", to: options.folder)
     GatewayProgram.data(answer.body)
-    guard answer.status == 200 else { throw GatewayFailure(.environment, "the gateway is busy") }
+    guard answer.status == 200 else { throw GatewayFailure(.unfitEnvironment, "the gateway is busy") }
   }
 }
 

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import GatewayRules
 import NotibotGateway
+import SerialLink
 
 /// `notibot-gateway init`: folder, certificates, configuration.
 struct InitCommand: ParsableCommand {
@@ -126,7 +127,7 @@ struct TokenCommand: AsyncParsableCommand {
     var generator = SystemRandomNumberGenerator()
     let text = hexText((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     guard let digest = DeviceToken.digest(ofHex: text) else {
-      throw GatewayFailure(.environment, "cannot make a device token")
+      throw GatewayFailure(.unfitEnvironment, "cannot make a device token")
     }
     tokens.insert(DeviceToken(digest: digest, topic: topic, name: name, created: .ofThisComputer()))
     try GatewayTables.write(tokens, to: folder.tokens)

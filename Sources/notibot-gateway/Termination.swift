@@ -3,7 +3,7 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Cancels the running command on SIGINT or SIGTERM. A second signal after half a second ends the
+/// Cancels the running command on a signal that asks it to end. A second signal after half a second ends the
 /// process.
 enum Termination {
   struct Ended: Error {
@@ -20,8 +20,7 @@ enum Termination {
   private static let watched = Mutex<Signals?>(nil)
 
   static func begin() {
-    signal(SIGPIPE, SIG_IGN)
-    guard let signals = Signals.watch([SIGINT, SIGTERM]) else { return }
+    guard let signals = Signals.watchEndings() else { return }
     watched.withLock { $0 = signals }
     Thread.detachNewThread {
       while true { signals.wait(limitMs: -1).forEach(take) }

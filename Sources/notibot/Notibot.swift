@@ -8,7 +8,7 @@ struct Notibot: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "notibot",
     abstract: "Communicate with Notibot boards over USB serial, test them, and emulate them.",
-    discussion: ExitStatus.helpTable,
+    discussion: FailureKind.helpTable(),
     version: "0.1.0" + String(cString: notibot_build_note()),
     groupedSubcommands: [
       CommandGroup(
@@ -35,8 +35,11 @@ struct Notibot: AsyncParsableCommand {
   /// Parses and runs the command line, and maps every error to one line and an exit code.
   static func main() async {
     Output.holdStandardStreams()
+    StandardStream.ignoreSignals()
+    // They are for the Python of the shell, not for that of esptool, pip, gdb or labgrid.
+    for name in ["PYTHONHOME", "PYTHONPATH"] { unsetenv(name) }
+    if let failure = CommandNames.missingProc() ?? ProcessLimits.failure() { end(with: failure) }
     Interruption.begin()
-    if let failure = CommandNames.missingProc() { end(with: failure) }
     do {
       var command = try parsed()
       if var command = command as? any AsyncParsableCommand {
@@ -46,6 +49,7 @@ struct Notibot: AsyncParsableCommand {
         try command.run()
       }
       try Output.checkTaken()
+      if ReportFile.isLost { Foundation.exit(FailureKind.unfitEnvironment.rawValue) }
     } catch {
       end(with: error)
     }
@@ -63,17 +67,20 @@ struct Notibot: AsyncParsableCommand {
       }
       throw failure
     } catch {
-      throw CommandNames.problem(with: words) ?? error
+      if let failure = CommandNames.problem(with: words) { throw failure }
+      // The parser quotes arguments as they are.
+      _ = try parseAsRoot(words.map(\.printable))
+      throw error
     }
   }
 
   private static func end(with error: any Error) -> Never {
     if let failure = error as? CommandFailure {
       Output.note("notibot: \(failure)")
-      Foundation.exit(failure.status.rawValue)
+      Foundation.exit(failure.kind.rawValue)
     }
     if let loss = error as? Output.Loss {
-      // Ends by SIGPIPE, as other filters do when their reader is gone; NIO ignores that signal.
+      // Ends by SIGPIPE, as other filters do when their reader is gone.
       if loss.number == EPIPE {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
@@ -84,7 +91,7 @@ struct Notibot: AsyncParsableCommand {
           .unfitEnvironment, "cannot write to standard output: \(reason)",
           remedy: "redirect it to another file or program"))
     }
-    if let error = error as? PortError {
+    if let error = error as? any ClassifiedError {
       end(with: CommandFailure(error))
     }
     if let code = error as? ArgumentParser.ExitCode {
@@ -100,13 +107,13 @@ struct Notibot: AsyncParsableCommand {
       } catch {
         end(with: error)
       }
-      Foundation.exit(ExitStatus.success.rawValue)
+      Foundation.exit(EXIT_SUCCESS)
     case .validationFailure:
-      Output.note(text)
-      Foundation.exit(ExitStatus.usage.rawValue)
+      Output.noteLines(text)
+      Foundation.exit(FailureKind.usage.rawValue)
     case _:
       Output.note("notibot: \(error)")
-      Foundation.exit(ExitStatus.unfitEnvironment.rawValue)
+      Foundation.exit(FailureKind.unfitEnvironment.rawValue)
     }
   }
 }

@@ -29,12 +29,33 @@ import Testing
     let directory = try TemporaryDirectory()
     let port = command[0] == "soak" ? ["-p", "emu:"] : []
     let program = try Program(command + port + ["--junit", directory.file("j.xml")])
-    // It is opened before the run.
-    try await onThread { while !directory.has("j.xml") { sched_yield() } }
+    try await program.catches(SIGTERM)
     program.send(SIGTERM)
     program.send(SIGTERM)
     #expect(await program.ending().status == .exited(143))
     #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)
+  }
+
+  @Test(arguments: [SIGHUP, SIGQUIT])
+  func `a closed terminal ends a command as a request does, and its report is written`(number: Int32)
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let program = try Program(["soak", "--duration", "2h", "-p", "emu:", "--junit", directory.file("j.xml")])
+    try await program.catches(number)
+    program.send(number)
+    #expect(await program.ending().status == .exited(128 + number))
+    #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)
+  }
+
+  @Test func `a hang-up that is ignored at the start stays ignored`() async throws {
+    let program = try Program(
+      ["-c", #"trap "" HUP; exec "$0" "$@""#, Program.notibot, "watch", "--json", "-p", "emu:"],
+      program: "/bin/sh")
+    _ = try await program.output.line(0)
+    program.send(SIGHUP)
+    program.send(SIGTERM)
+    #expect(await program.ending().status == .exited(143))
   }
 
   @Test func `a command without a reader of its output can be ended, and its report is written`() async throws
@@ -49,7 +70,7 @@ import Testing
     writer.write(Array(repeating: 0x20, count: 1 << 20))
     let program = try Program(
       ["test", "--rig", "emulator", "--junit", directory.file("j.xml")], streams: .file(fifo))
-    try await onThread { while !directory.has("j.xml") { sched_yield() } }
+    try await program.catches(SIGTERM)
     program.send(SIGTERM)
     #expect(await program.ending().status == .exited(143))
     #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)

@@ -153,9 +153,28 @@ import Testing
     #expect(try await second.errors.contains("no answer, only console text"))
   }
 
-  @Test func `a loopback plug is not a Notibot`() async throws {
+  @Test(arguments: portCommands.filter { $0 != ["test"] } + [["test", "-q"]])
+  func `a loopback plug is not a Notibot`(command: [String]) async throws {
     let plug = try ControlledTerminal { bytes, answer in answer(bytes) }
-    expect(try await run("count", "-p", plug.path), 13, with: [plug.path])
+    let ending = try await Program(command + ["-p", plug.path]).ending()
+    #expect(ending.status == .exited(13))
+    #expect(ending.errors.contains("only the frames of this host come back"), "\(ending.errors)")
+  }
+
+  @Test(
+    arguments: [
+      ("rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: on\r\n", 17, "I (31) boot: on"),
+      ("rst:0x1 (POWERON),boot:0x4 (DOWNLOAD)\r\nwaiting for download\r\n", 13, "waits for a download"),
+      (String(repeating: "\u{1}\u{2}\u{3}\u{81}", count: 20), 13, "not text"),
+      ("I (9) app: other firmware\r\n", 13, "'I (9) app: other firmware'"),
+    ] as [(String, Int32, String)], [["count"], ["send", "--app", "a"], ["test", "-q"]])
+  func `what a board prints instead of an answer names the fault`(
+    fault: (text: String, code: Int32, words: String), command: [String]
+  ) async throws {
+    let terminal = try ControlledTerminal(printing: fault.text)
+    let ending = try await Program(command + ["-p", terminal.path]).ending()
+    #expect(ending.status == .exited(fault.code), "\(ending.errors)")
+    #expect(ending.errors.contains(fault.words) && !ending.errors.hasControls, "\(ending.errors)")
   }
 
   @Test(.enabled(if: Boards.areAbsent, "a board is connected, and 'auto' would speak to it"))

@@ -94,6 +94,19 @@ final class Program: Sendable {
   /// Sends a signal, if the program still runs.
   func send(_ signal: Int32) { exit.send(signal) }
 
+  /// Waits until the program handles a signal: from then on its reports are written.
+  func catches(_ signal: Int32) async throws {
+    let path = "/proc/\(pid)/status"
+    try await onThread {
+      while true {
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let mask = lines.first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last
+        if let mask, let bits = UInt64(mask, radix: 16), bits >> (signal - 1) & 1 == 1 { return }
+        sched_yield()
+      }
+    }
+  }
+
   /// Writes to the program's stdin.
   func write(_ text: String) { input.write(Array(text.utf8)) }
 

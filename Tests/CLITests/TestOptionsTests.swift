@@ -62,6 +62,40 @@ import Testing
     #expect(again.output.contains(report["cases"].elements.last?["id"].string ?? "?"))
   }
 
+  @Test func `failed cases are repeated with their seed, and the line below a failure repeats it`() async throws {
+    let fault = try await fault()
+    let directory = try TemporaryDirectory()
+    let first = try await test(
+      "--symmetric", fault.name, "--filter", fault.testCase, "--seed", "77", "--repeat", "3", "--json",
+      directory.file("one.json"))
+    #expect(first.status == .exited(1))
+    let again =
+      "again: notibot test --rig emulator --symmetric \(fault.name) --filter '^\(fault.testCase)$' --seed 77"
+    #expect(first.lines.contains("      \(again)"), "\(first.output)")
+    let second = try await test(
+      "--symmetric", fault.name, "--rerun-failed", directory.file("one.json"), "--json",
+      directory.file("two.json"))
+    #expect(second.status == .exited(1))
+    #expect(try JSON(parsing: try directory.contents(of: "two.json"))["seed"] == 77)
+    let command = again.dropFirst("again: notibot ".count)
+    let third = try await Program(
+      ["-c", "exec \"$0\" \(command)", Program.notibot], program: "/bin/sh"
+    ).ending()
+    #expect(third.status == .exited(1) && third.output.contains("FAIL"))
+  }
+
+  @Test(arguments: [
+    ["-p", "emu:", "--rig", "pty"], ["-p", "emu:", "--rig", "firmware"], ["-p", "emu:", "--rig", "ble"],
+    ["-p", "emu:", "--rig", "chip"], ["-p", "emu:", "--control", "/s"], ["--rig", "emulator", "--baud", "9600"],
+    ["--rig", "pty", "--control", "/s"], ["--att", "unix:/s", "--baud", "9600"], ["--self", "--baud", "9600"],
+    ["--att", "unix:/s", "--rig", "emulator", "--symmetric", "x"], ["-p", "qemu:", "--baud", "9600"],
+  ])
+  func `an option that the device would not use is refused`(options: [String]) async throws {
+    let ending = try await Program(["test", "--filter", "^FRM-1/literal-syn"] + options).ending()
+    #expect(ending.status == .exited(2), "\(ending.errors)")
+    #expect(ending.output == "")
+  }
+
   @Test func `an invalid report, or one without failures, is a usage error`() async throws {
     let directory = try TemporaryDirectory()
     let passed = directory.file("passed.json")

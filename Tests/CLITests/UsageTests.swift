@@ -33,6 +33,20 @@ import Testing
     return (dump.command.subcommands ?? []).filter { $0.commandName != "help" }
   }
 
+  @Test(arguments: [
+    ["count", "--no\nfake"], ["count", "-p", "/dev/a\nfake"], ["test", "--seed", "1\nfake"], ["no\nfake"],
+    ["test", "--filter", "x\nfake\u{1B}[2J"], ["emulate", "--profile", "a\nfake\u{9B}"], ["control", "a\nfake"],
+    ["flash", "/no/such\nfake"], ["report", "html", "/no/such\nfake"], ["send", "--timestamp", "\nfake\u{7}"],
+    ["outbox", "--file", "/no/such\nfake", "list"], ["monitor", "-p", "emu:", "--save", "/no\nfake/x"],
+  ])
+  func `a line break in an argument does not begin a line, and an escape does nothing`(arguments: [String])
+    async throws
+  {
+    let ending = try await Program(arguments).ending()
+    #expect(ending.status != .exited(0))
+    #expect(!ending.errors.hasControls && !ending.errorLines.contains { $0.hasPrefix("fake") }, "\(ending.errors)")
+  }
+
   @Test func `help lists every command in one group, and all exit codes`() async throws {
     let ending = try await run("--help")
     #expect(ending.status == .exited(0))

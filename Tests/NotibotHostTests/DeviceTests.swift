@@ -161,7 +161,26 @@ struct DeviceTests {
     let error = try await #require(throws: NotibotError.self) { try await opening.value }
     #expect(error.code == .noAnswer)
     #expect(error.reason.contains("only console text"))
+    #expect(error.reason.contains("'I (312) cpu_start: Pro cpu up.'"))
     try await line.channel.closeFuture.get()
+  }
+
+  @Test func `a board that restarts again and again, instead of an answer, has crashed`() async throws {
+    let line = try await MemoryLine()
+    let device = line.device
+    let opening = Task { try await device.waitUntilOpen() }
+    try await line.say(Array("rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\n".utf8))
+    await line.pass(.seconds(2))
+    let error = try await #require(throws: NotibotError.self) { try await opening.value }
+    #expect(error.code == .deviceRestarted && error.kind == .deviceRestarted)
+  }
+
+  @Test(arguments: FailureKind.allCases.filter { $0.rawValue < 100 && $0 != .testFailed })
+  func `the refusal of a shared board keeps its kind`(kind: FailureKind) {
+    let problem = ShareProblem.refused(reason: "r", hint: "h", kind)
+    let error = NotibotError(PortError(.share(problem), port: "share:", operation: "open"))
+    #expect(error.kind == kind)
+    #expect([kind, .refused, .unfitEnvironment].contains(error.code.kind))
   }
 
   @Test func `a cancelled request ends at once, and its late answer is ignored`() async throws {

@@ -40,6 +40,11 @@ import Testing
       "74880 baud is not supported by the port, only 9600",
       "choose another rate, such as 115200"
     ),
+    (
+      .nodeMissing, "the kernel has this port, but its device node is missing here",
+      "start the container with --device=/dev/\\u{7}x, or for boards that come and go with -v /dev:/dev and "
+        + "--device-cgroup-rule='c 166:* rmw' --device-cgroup-rule='c 188:* rmw'"
+    ),
     (.deviceGone, "the device was disconnected", "check the cable and the power supply, then connect again"),
     (
       .system(errno: EMFILE), "Too many open files (errno 24)",

@@ -56,6 +56,28 @@ struct FakeTree {
     portError { () throws(PortError) in _ = try tree.list.port(for: name) }?.code
   }
 
+  @Test func `a port of the kernel without its node is not one that does not exist`() throws {
+    try tree.addUSB("ttyUSB0", at: "1-1.4", id: "10c4:ea60")
+    try tree.addUSB("ttyUSB1", at: "1-1.5", id: "10c4:ea60")
+    try tree.directory.write("", to: "dev/ttyUSB1")
+    try tree.directory.link("dev/serial/by-id/one", to: "../../ttyUSB0")
+    let present = tree.directory.file("dev/ttyUSB1")
+    #expect(tree.list.absence(of: tree.directory.file("dev/ttyUSB0")) == .nodeMissing)
+    #expect(tree.list.absence(of: tree.directory.file("dev/serial/by-id/one")) == .nodeMissing)
+    #expect(tree.list.absence(of: tree.directory.file("dev/ttyUSB2")) == .notFound(present: [present]))
+  }
+
+  @Test func `two ports of one board are not two boards`() throws {
+    try tree.addUSB("ttyACM0", at: "1-1.4", id: "303a:1001", interface: 0)
+    try tree.directory.write("02\n", to: "sys/devices/pci0000:00/usb1/1-1.4/1-1.4:1.2/bInterfaceNumber")
+    try tree.addUSB("ttyACM1", at: "1-1.4", id: "303a:1001", interface: 2)
+    guard case .severalInterfaces(let ports)? = error(for: .automatic) else {
+      Issue.record("expected one board, got \(String(describing: error(for: .automatic)))")
+      return
+    }
+    #expect(ports.count == 2 && ports[1].hasSuffix("ttyACM1 (interface 2)"))
+  }
+
   @Test func `a bridge is listed with everything that identifies it`() throws {
     try tree.addUSB("ttyUSB0", at: "1-1.4", id: "10c4:ea60", serial: "0001", interface: 1)
     try tree.directory.link("dev/serial/by-id/usb-Silicon_Labs_0001-if00-port0", to: "../../ttyUSB0")

@@ -57,25 +57,30 @@ import Testing
     #expect(owner == .process(getpid()))
   }
 
-  @Test func `the file of a living process keeps the port busy and names it`() throws {
+  @Test func `the file of a living process that does not have the port open is named with it`() throws {
     let other = try FlockHolder(path: directory.file("something else"))
     let (error, owner) = try opening(withLockFile: "\(other.pid) other\n")
-    guard case .busy(let holder) = error?.code else {
-      Issue.record("expected a busy port, got \(String(describing: error))")
+    guard case .locked(let file, let holder) = error?.code else {
+      Issue.record("expected a locked port, got \(String(describing: error))")
       return
     }
-    #expect(holder?.pid == other.pid)
+    #expect(file.contains("LCK..pts_") && holder?.pid == other.pid)
     #expect(holder?.command.contains("flock -n") == true)
+    #expect(error?.kind == .portBusy)
+    #expect(error?.reason.contains("which does not have it open") == true)
+    #expect(error?.hint.contains("rm \(file)") == true)
     #expect(owner == .process(other.pid), "the file is left as it was")
   }
 
-  @Test func `a file without a pid is kept and reported`() throws {
-    let (error, owner) = try opening(withLockFile: "garbage\n")
-    guard case .linkOccupied(let text) = error?.code else {
-      Issue.record("expected an occupied lock, got \(String(describing: error))")
+  @Test(arguments: ["garbage\n", ""])
+  func `a file without a pid is kept and reported`(text: String) throws {
+    let (error, owner) = try opening(withLockFile: text)
+    guard case .locked(let file, nil) = error?.code else {
+      Issue.record("expected a locked port, got \(String(describing: error))")
       return
     }
-    #expect(text.contains("LCK..pts_"))
+    #expect(file.contains("LCK..pts_"))
+    #expect(error?.kind == .portBusy && error?.hint.contains("rm \(file)") == true)
     #expect(owner == .unreadable)
   }
 

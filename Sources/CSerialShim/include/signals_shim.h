@@ -10,6 +10,9 @@
  * Returns the descriptor to read from, or -errno. */
 int signals_shim_watch(const int *numbers, size_t count);
 
+/* Whether this signal is ignored now. */
+int signals_shim_is_ignored(int number);
+
 /* Restores the default action of these signals. */
 void signals_shim_release(const int *numbers, size_t count);
 

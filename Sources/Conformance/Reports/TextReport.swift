@@ -6,11 +6,17 @@ import SerialLink
 package struct TextReport {
   private let usesColor: Bool
   private let identifierWidth: Int
+  private let again: @Sendable (CaseResult) -> String?
   private var chapter: Chapter?
 
-  /// - Parameter cases: the cases that will be run; decides the columns.
-  package init(cases: [Case], usesColor: Bool) {
+  /// - Parameters:
+  ///   - cases: the cases that will be run; decides the columns.
+  ///   - again: how to repeat a case that did not pass, in one line.
+  package init(
+    cases: [Case], usesColor: Bool, again: @escaping @Sendable (CaseResult) -> String? = { _ in nil }
+  ) {
     self.usesColor = usesColor
+    self.again = again
     identifierWidth = cases.map(\.id.count).max() ?? 0
   }
 
@@ -37,6 +43,7 @@ package struct TextReport {
         wrapped($0.split(separator: " ").map(String.init), indent: 6)
       }
       lines += result.transcript.map { "      | \($0.printable)" }
+      lines += [again(result)].compactMap { $0.map { "      \($0)" } }
     }
     return lines
   }

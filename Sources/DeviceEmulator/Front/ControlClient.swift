@@ -1,12 +1,13 @@
 import Foundation
 import NIOCore
 import NIOPosix
+package import SerialLink
 
 /// Sends requests to the control socket of an emulator in another process. One connection per
 /// request.
 package struct ControlClient: Sendable {
   /// Why a request got no answer.
-  package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Failure: ClassifiedError, Equatable, Sendable {
     /// No process listens at the path.
     case unreachable(path: String, reason: String)
     /// This user is not allowed to connect to the socket.
@@ -14,11 +15,28 @@ package struct ControlClient: Sendable {
     /// The connection ended, or the timeout expired, before the answer.
     case noAnswer(path: String)
 
+    package var kind: FailureKind {
+      switch self {
+      case .unreachable: .noBoard
+      case .permissionDenied: .noPermission
+      case .noAnswer: .noAnswer
+      }
+    }
+
     package var description: String {
       switch self {
-      case .unreachable(let path, let reason): "cannot reach an emulator at \(path): \(reason)"
-      case .permissionDenied(let path): "this user may not connect to the emulator's socket \(path)"
-      case .noAnswer(let path): "the emulator at \(path) did not answer"
+      case .unreachable(let path, let reason): "cannot connect to \(path.printable): \(reason)"
+      case .permissionDenied(let path): "cannot connect to \(path.printable): permission denied"
+      case .noAnswer(let path): "the emulator at \(path.printable) did not answer"
+      }
+    }
+
+    package var hint: String {
+      switch self {
+      case .unreachable(let path, _):
+        "start an emulator with: notibot emulate --control \(path.printable)"
+      case .permissionDenied: "run this as the user who started the emulator"
+      case .noAnswer: "check that its process is still running"
       }
     }
   }

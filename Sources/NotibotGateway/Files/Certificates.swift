@@ -1,5 +1,6 @@
 #if Gateway
 import Foundation
+import SerialLink
 
 /// The certificates of a gateway, made by the program `openssl`: an authority that senders trust,
 /// and the server's certificate.
@@ -74,12 +75,12 @@ package enum Certificates {
     do {
       try process.run()
     } catch {
-      throw GatewayFailure(.environment, "cannot run openssl", remedy: "install the package openssl")
+      throw GatewayFailure(.unfitEnvironment, "cannot run openssl", remedy: "install the package openssl")
     }
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
       throw GatewayFailure(
-        .environment, "openssl \(arguments.first ?? "") failed with \(process.terminationStatus)",
+        .unfitEnvironment, "openssl \(arguments.first ?? "") failed with \(process.terminationStatus)",
         remedy: "check that openssl 1.1.1 or newer is installed and the folder is writable")
     }
   }

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import GatewayRules
 import NotibotHost
+import SerialLink
 
 /// A change that the gateway's file gets.
 enum StoreRecord: Sendable {
@@ -94,7 +95,7 @@ final class GatewayStore: Sendable {
     } catch let failure as GatewayFailure {
       throw failure
     } catch {
-      throw GatewayFailure(.environment, "cannot open \(path): \(error)")
+      throw GatewayFailure(.unfitEnvironment, "cannot open \(path): \(error)")
     }
   }
 

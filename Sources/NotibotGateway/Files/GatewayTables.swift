@@ -1,6 +1,7 @@
 #if Gateway
 import Foundation
 package import GatewayRules
+import SerialLink
 
 /// The small tables that commands write and a running gateway reads again when they change.
 package enum GatewayTables {

@@ -1,5 +1,6 @@
 #if Gateway
 import Foundation
+import SerialLink
 
 /// Files that only their owner reads.
 package enum PrivateFile {
@@ -7,7 +8,7 @@ package enum PrivateFile {
   package static func checkMode(of path: String) throws(GatewayFailure) {
     var status = stat()
     guard stat(path, &status) == 0 else {
-      throw GatewayFailure(.environment, "cannot open \(path): \(String(cString: strerror(errno)))")
+      throw GatewayFailure(.unfitEnvironment, "cannot open \(path): \(String(cString: strerror(errno)))")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw GatewayFailure(
@@ -21,7 +22,7 @@ package enum PrivateFile {
     }
     defer { try? handle.close() }
     guard let data = try? handle.read(upToCount: limitBytes + 1) ?? Data() else {
-      throw GatewayFailure(.environment, "cannot read \(path)")
+      throw GatewayFailure(.unfitEnvironment, "cannot read \(path)")
     }
     guard data.count <= limitBytes else {
       throw GatewayFailure(.usage, "\(path) has more than \(limitBytes) bytes")
@@ -47,23 +48,10 @@ package enum PrivateFile {
 
   /// Replaces a file with mode 0600, completely or not at all; it is on the disk on return.
   package static func write(_ text: String, to path: String) throws(GatewayFailure) {
-    let temporary = "\(path).\(getpid()).new"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else {
-      throw GatewayFailure(.noPermission, "cannot write \(path): \(String(cString: strerror(errno)))")
-    }
-    var remaining = Array(text.utf8)[...]
-    while !remaining.isEmpty {
-      let count = remaining.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 { break }
-      remaining = remaining.dropFirst(count)
-    }
-    let isWritten = remaining.isEmpty && fsync(descriptor) == 0
-    close(descriptor)
-    guard isWritten, rename(temporary, path) == 0 else {
-      let reason = String(cString: strerror(errno))
-      unlink(temporary)
-      throw GatewayFailure(.environment, "cannot write \(path): \(reason)")
+    do throws(FileError) {
+      try WholeFile.write(text.utf8, to: path, mode: 0o600)
+    } catch {
+      throw GatewayFailure(error)
     }
   }
 

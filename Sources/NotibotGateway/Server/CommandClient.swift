@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import SerialLink
 
 /// Sends one request of a command to the running gateway, over its unix socket.
 package enum CommandClient {

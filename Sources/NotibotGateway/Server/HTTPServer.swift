@@ -4,6 +4,7 @@ import GatewayRules
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import enum SerialLink.FailureKind
 
 /// The listeners of HTTP/1.1: scripts on loopback, commands on a unix socket.
 final class HTTPServer: Sendable {
@@ -48,7 +49,7 @@ final class HTTPServer: Sendable {
         .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
       return HTTPServer(listener: listener, connections: connections, socketPath: path)
     } catch {
-      throw GatewayFailure(.environment, "cannot listen on \(path): \(error)")
+      throw GatewayFailure(.unfitEnvironment, "cannot listen on \(path): \(error)")
     }
   }
 

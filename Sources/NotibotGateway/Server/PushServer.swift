@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
+import enum SerialLink.FailureKind
 
 /// The listener of APNs: TLS and HTTP/2, with the limits of a server on a network.
 final class PushServer: Sendable {
@@ -40,7 +41,7 @@ final class PushServer: Sendable {
       context = try NIOSSLContext(configuration: tls)
     } catch {
       throw GatewayFailure(
-        .environment, "cannot use the certificate \(folder.certificate)",
+        .unfitEnvironment, "cannot use the certificate \(folder.certificate)",
         remedy: "run notibot-gateway init --renew")
     }
     let connections = ConnectionTable(eventLoop: service.eventLoop)

@@ -2,6 +2,7 @@
 import Digests
 import GatewayRules
 import NotibotHost
+import SerialLink
 import Synchronization
 
 /// The versions of the tables that are loaded.

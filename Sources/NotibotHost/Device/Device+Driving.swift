@@ -33,7 +33,7 @@ extension Device {
     if let error = error as? PortError {
       portFailure = NotibotError(error)
     } else {
-      portFailure = NotibotError(.portGone, port: port, operation: "read", textBytes: 0)
+      portFailure = NotibotError(.portGone, port: port, operation: "read")
       portFailure?.underlying = error
     }
   }
@@ -42,7 +42,7 @@ extension Device {
     channel = nil
     machine.receiveEndOfStream(now: now)
     obey()
-    finish(portFailure ?? NotibotError(.portGone, port: port, operation: "read", textBytes: 0))
+    finish(portFailure ?? NotibotError(.portGone, port: port, operation: "read"))
   }
 
   // MARK: Actions
@@ -145,14 +145,13 @@ extension Device {
   }
 
   private func endSession(_ reason: SessionEnd) {
-    let textBytes = machine.statistics.decoder.textBytes
     let operation =
       switch state {
       case .connecting: "connect to"
       case .reconnecting: "reconnect to"
       case .open, .closing, .ended: "keep the session with"
       }
-    let error = NotibotError(reason, port: port, operation: operation, textBytes: textBytes)
+    let error = NotibotError(reason, port: port, operation: operation, why: machine.whyUnanswered)
     switch state {
     case .open where options.reconnection != .never && reason != .portGone:
       state = .reconnecting
@@ -170,7 +169,7 @@ extension Device {
     machine.close(now: now)
     obey()
     if case .closing = state, machine.isClosed {
-      finish(NotibotError(.closed, port: port, operation: "close", textBytes: 0))
+      finish(NotibotError(.closed, port: port, operation: "close"))
     }
   }
 

@@ -1,5 +1,5 @@
 public import NotibotProtocol
-import SerialLink
+package import SerialLink
 
 /// An error of a device: the failed operation, the port, the reason, and what to do about it.
 public struct NotibotError: Error, Sendable {
@@ -57,46 +57,64 @@ extension NotibotError: CustomStringConvertible {
   }
 }
 
+extension NotibotError: ClassifiedError {
+  /// That of the error below, if it has one: a server's refusal has more kinds than `code`.
+  package var kind: FailureKind { (underlying as? any ClassifiedError)?.kind ?? code.kind }
+}
+
+extension NotibotError.Code {
+  var kind: FailureKind {
+    switch self {
+    case .usage: .usage
+    case .noBoard: .noBoard
+    case .portBusy: .portBusy
+    case .noPermission: .noPermission
+    case .noAnswer: .noAnswer
+    case .linkLost: .linkLost
+    case .refused, .incompatible: .refused
+    case .deviceRestarted: .deviceRestarted
+    case .environment, .queueFull: .unfitEnvironment
+    }
+  }
+
+  /// The nearest code.
+  init(_ kind: FailureKind) {
+    self =
+      switch kind {
+      case .usage: .usage
+      case .noBoard: .noBoard
+      case .portBusy: .portBusy
+      case .noPermission: .noPermission
+      case .noAnswer: .noAnswer
+      case .linkLost: .linkLost
+      case .refused: .incompatible
+      case .deviceRestarted: .deviceRestarted
+      case .testFailed, .flashingFailed, .unfitEnvironment, .hungUp, .interrupted, .quit, .terminated:
+        .environment
+      }
+  }
+}
+
 // MARK: Where errors come from
 
 extension NotibotError {
   init(_ error: PortError) {
-    let code: Code =
-      switch error.code {
-      case .notFound, .noBoard, .ambiguous, .unreachable: .noBoard
-      case .busy, .serverBusy: .portBusy
-      case .permissionDenied, .placeRefused: .noPermission
-      case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .unavailableForm, .badRate, .linkOccupied,
-        .badPlace:
-        .usage
-      case .share(.none), .share(.several), .share(.noServer): .noBoard
-      case .share(.silent): .noAnswer
-      case .share(.ended): .linkLost
-      case .share(.refused(_, _, let exit)): exit == 11 ? .portBusy : .environment
-      case .deviceGone: .linkLost
-      case .unconfirmed: .noAnswer
-      case .noTerminals, .noVirtualUSB, .system: .environment
-      }
     self.init(
-      code: code, port: error.port, operation: error.operation, reason: error.reason, hint: error.hint,
+      code: Code(error.kind), port: error.port, operation: error.operation, reason: error.reason, hint: error.hint,
       underlying: error)
   }
 
   /// The end of a session, or of the attempt to open one, while `operation` was going on.
-  package init(_ end: SessionEnd, port: String, operation: String, textBytes: UInt64) {
+  ///
+  /// - Parameter why: of `.noAnswer`.
+  package init(
+    _ end: SessionEnd, port: String, operation: String,
+    why: ConsoleEvidence.Finding = ConsoleEvidence().finding(echoes: 0)
+  ) {
     let (code, reason, hint): (Code, String, String) =
       switch end {
       case .closed: (.linkLost, "this side closed the session", "")
-      case .noAnswer where textBytes > 0:
-        (
-          .noAnswer, "no answer, only console text (\(textBytes) bytes)",
-          "check that this is the right port, and that the firmware speaks the Notibot serial protocol"
-        )
-      case .noAnswer:
-        (
-          .noAnswer, "no answer",
-          "check the port, the power supply of the board, and the rate"
-        )
+      case .noAnswer: (Code(why.kind), why.reason, why.hint)
       case .refused(.noCommonVersion, let versions):
         (
           .incompatible,
@@ -134,9 +152,9 @@ extension NotibotError {
   package init(_ failure: RequestFailure, port: String, operation: String) {
     switch failure {
     case .outcomeUnknown(let end):
-      self.init(end, port: port, operation: operation, textBytes: 0)
+      self.init(end, port: port, operation: operation)
       isOutcomeUnknown = true
-    case .notSent(let end): self.init(end, port: port, operation: operation, textBytes: 0)
+    case .notSent(let end): self.init(end, port: port, operation: operation)
     case .queueFull:
       self.init(
         code: .queueFull, port: port, operation: operation, reason: "too many requests are pending",

@@ -103,6 +103,9 @@ extension Forwarder {
   }
 
   private func publish(_ change: ConnectionChange) {
+    var change = change
+    let why = machine.host.whyUnanswered
+    if change.reason == .noAnswer, !why.isSilence { change.reason = .misbehaved(why.reason) }
     if !options.mergesChanges {
       changeSink.yield(change)
     } else if !events.backlog.isFull() {

@@ -99,15 +99,8 @@ extension NotibotError {
   package var isDiskFull: Bool { (underlying as? JournalError)?.code == .diskFull }
 
   package init(_ error: JournalError) {
-    let code: Code =
-      switch error.code {
-      case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
-      case .locked: .portBusy
-      case .permissionDenied, .readOnly: .noPermission
-      case .diskFull, .corrupt, .inputOutput, .lockIsLink, .closed: .environment
-      }
     self.init(
-      code: code, port: error.path, operation: "\(error.operation) the outbox", reason: error.reason,
+      code: Code(error.kind), port: error.path, operation: "\(error.operation) the outbox", reason: error.reason,
       hint: error.hint, underlying: error)
   }
 }

@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
 import NotibotProtocol
+package import SerialLink
 
 /// Why a journal could not be opened, read or written: what happened, which file, during what, and
 /// what to do about it.
@@ -62,7 +63,16 @@ package struct JournalError: Error, Hashable, Sendable {
   }
 }
 
-extension JournalError: CustomStringConvertible {
+extension JournalError: ClassifiedError {
+  package var kind: FailureKind {
+    switch code {
+    case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
+    case .locked: .portBusy
+    case .permissionDenied, .readOnly: .noPermission
+    case .diskFull, .corrupt, .inputOutput, .lockIsLink, .closed: .unfitEnvironment
+    }
+  }
+
   /// One line without the hint: what, which file, why. Safe to print.
   package var description: String {
     "cannot \(operation) the outbox \(shown(path)): \(reason)"

@@ -1,3 +1,5 @@
+import SerialLink
+
 /// Notices that the bytes of a line are mostly not text and never a frame, as at a wrong rate, and
 /// looks for the rate at which they are.
 ///
@@ -93,14 +95,8 @@ package struct RateSearch: Equatable, Sendable {
     return characters.count(where: isStrange) * 100 / characters.count
   }
 
-  /// Neither text, nor white space, nor the first character of an escape sequence. At the first
-  /// rate the zero of a frame is not strange; text has none.
+  /// At the first rate the zero of a frame is not strange; text has none.
   private func isStrange(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0: state != .listening
-    case 0x08...0x0D, 0x1B: false
-    case 0..<0x20, 0x7F...0x9F, 0xFFFD: true
-    case _: false
-    }
+    scalar.value == 0 ? state != .listening : scalar.isStrangeInText
   }
 }

@@ -1,5 +1,6 @@
 import DequeModule
 package import NotibotProtocol
+package import SerialLink
 
 /// An action for the driver of a host machine.
 package enum HostAction: Equatable, Sendable {
@@ -40,6 +41,10 @@ package struct HostMachine: Equatable, Sendable {
   /// The device's description of itself in the session that is opening or open.
   private var answer: SynAck?
   private var stallCheckedAt = Instant.zero
+  /// The text since `connect`, while no session is open.
+  private var evidence = ConsoleEvidence()
+  /// The counter at `connect`.
+  private var earlierEchoes: UInt64 = 0
 
   /// - Parameter seed: for nonces. In production, the driver takes it from the system, so that no
   ///   two runs share nonces.
@@ -56,6 +61,8 @@ package struct HostMachine: Equatable, Sendable {
   /// - Parameter clock: the time of day for the device; `nil`: none.
   package mutating func connect(clock: HostClock? = nil, now: Instant) {
     guard link.isClosed else { return }
+    evidence = ConsoleEvidence()
+    earlierEchoes = decoder.counters.echoes
     let isFirst = statistics.link.sessions == 0
     client.expectBearer()
     link.open(
@@ -208,6 +215,11 @@ package struct HostMachine: Equatable, Sendable {
       sync: exchange.statistics, bytesReceived: bytesReceived, bytesSent: bytesSent)
   }
 
+  /// Why no session could be opened, after `.ended(.noAnswer)`.
+  package var whyUnanswered: ConsoleEvidence.Finding {
+    evidence.finding(echoes: decoder.counters.echoes - earlierEchoes)
+  }
+
   /// Whether no session is open, opening or closing.
   package var isClosed: Bool { link.isClosed }
 
@@ -221,7 +233,9 @@ package struct HostMachine: Equatable, Sendable {
   private mutating func drainDecoder(now: Instant) {
     while let event = decoder.nextEvent() {
       switch event {
-      case .text(let bytes): actions.append(.text(bytes))
+      case .text(let bytes):
+        if answer == nil { evidence.receive(bytes) }
+        actions.append(.text(bytes))
       case .frame(let frame):
         link.receive(frame, now: now)
         drainLink(now: now)

@@ -54,8 +54,8 @@ public enum ConnectionReason: Hashable, Sendable {
   case closedByDevice
   /// The device no longer knows the session.
   case unknownToDevice
-  /// The device's link answers, but its application does not or answers incorrectly; the text is
-  /// the reason.
+  /// The device sends something other than an answer, or its link answers and its application does
+  /// not or answers incorrectly; the text is the reason.
   case misbehaved(String)
   /// The device refused this host; the text is the reason.
   case refused(String)

@@ -44,12 +44,12 @@ extension PortFailure {
     let healsByWaiting =
       switch error.code {
       // A server can still hold the lost connection.
-      case .notFound, .noBoard, .deviceGone, .unreachable, .serverBusy, .unconfirmed: true
+      case .notFound, .nodeMissing, .noBoard, .deviceGone, .unreachable, .serverBusy, .unconfirmed: true
       // A server can be started again, or finish what it does for somebody else.
       case .share(let problem): problem.healsByWaiting
       // Only the user can choose between boards.
-      case .ambiguous: false
-      case .busy, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
+      case .ambiguous, .severalInterfaces: false
+      case .busy, .locked, .permissionDenied, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
         .unavailableForm, .badRate,
         .linkOccupied, .badPlace, .placeRefused, .noTerminals, .noVirtualUSB, .system:
         false

@@ -1,16 +1,17 @@
+package import SerialLink
+
 /// Why firmware on an emulated CPU cannot be run, and what to do about it.
-package struct QEMUFailure: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong. Safe to print after sanitising.
+package struct QEMUFailure: ClassifiedError, Equatable, Sendable {
   package var reason: String
-  /// The action for the user.
   package var hint: String
 
   init(_ reason: String, hint: String) {
-    self.reason = reason
-    self.hint = hint
+    self.reason = reason.printable
+    self.hint = hint.printable
   }
 
-  package var description: String { "\(reason); \(hint)" }
+  package var kind: FailureKind { .unfitEnvironment }
+  package var description: String { reason }
 
   static let ended = QEMUFailure("QEMU has ended", hint: "run it manually and read its output")
   static let silent = QEMUFailure(

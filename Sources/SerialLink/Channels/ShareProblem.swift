@@ -10,11 +10,20 @@ package enum ShareProblem: Hashable, Sendable {
   case silent
   /// The server closed the connection.
   case ended
-  /// The server refused, with an exit code of this program.
-  case refused(reason: String, hint: String, exit: Int32)
+  /// The server refused.
+  case refused(reason: String, hint: String, FailureKind)
 
   /// Whether it can resolve with time: only the user can choose between servers.
   package var healsByWaiting: Bool { if case .several = self { false } else { true } }
+
+  var kind: FailureKind {
+    switch self {
+    case .none, .several, .noServer: .noBoard
+    case .silent: .noAnswer
+    case .ended: .linkLost
+    case .refused(_, _, let kind): kind
+    }
+  }
 
   /// Safe to print.
   var reason: String {

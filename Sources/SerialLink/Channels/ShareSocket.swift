@@ -189,7 +189,7 @@ final class ShareHandler: ChannelDuplexHandler {
         return refuse(
           .refused(
             reason: failure?.reason ?? "the server refused", hint: failure?.hint ?? "",
-            exit: failure?.exit ?? 18), context)
+            FailureKind(refusedWith: failure?.exit ?? 18)), context)
       }
       state = .open
       timer?.cancel()

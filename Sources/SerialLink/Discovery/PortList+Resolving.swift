@@ -22,7 +22,10 @@ extension PortList {
       throw PortError(matches.otherwise, port: name.description, operation: "find")
     }
     guard matches.ports.count == 1 else {
-      let code = PortError.Code.ambiguous(matches.ports.map(\.summary))
+      let isOneBoard = Set(matches.ports.map(\.usb?.location)).count == 1
+      let code: PortError.Code =
+        isOneBoard
+        ? .severalInterfaces(matches.ports.map(\.interfaceSummary)) : .ambiguous(matches.ports.map(\.summary))
       throw PortError(code, port: name.description, operation: "choose")
     }
     return first
@@ -104,7 +107,7 @@ extension PortList {
   /// ports has several interfaces. Its name can differ from before.
   package func port(at location: String, interface: Int?) -> PortInfo? {
     ports().first {
-      $0.usb?.location == location && $0.usb?.interface == interface && FileSystem.status(of: $0.path) != nil
+      $0.usb?.location == location && $0.usb?.interface == interface && $0.hasNode
     }
   }
 }
@@ -120,5 +123,10 @@ extension PortInfo {
   /// Path and USB number, enough to distinguish boards in a message.
   fileprivate var summary: String {
     usb.map { "\(path) (\($0.id)\($0.serial.map { " \($0)" } ?? ""))" } ?? path
+  }
+
+  /// Path and interface, enough to distinguish the ports of one board.
+  fileprivate var interfaceSummary: String {
+    usb?.interface.map { "\(path) (interface \($0))" } ?? path
   }
 }

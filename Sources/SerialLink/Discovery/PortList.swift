@@ -28,6 +28,9 @@ package struct PortInfo: Hashable, Sendable {
   package let byID: String?
   package let byPath: String?
 
+  /// Whether its device node exists here.
+  var hasNode: Bool { FileSystem.status(of: path) != nil }
+
   /// Whether `auto` can choose it.
   package var isKnownBoard: Bool { usb?.adapter != nil }
 }
@@ -48,7 +51,15 @@ package struct PortList: Sendable {
 
   /// The paths of all ports of this computer, for the remedy of an error.
   package static func paths() -> [String] {
-    PortList().ports().map(\.path)
+    PortList().ports().filter(\.hasNode).map(\.path)
+  }
+
+  /// Why there is no port at `path`.
+  package func absence(of path: String) -> PortError.Code {
+    let ports = ports()
+    let target = FileSystem.target(ofLink: path).flatMap(lastComponent).map { "\(deviceRoot)/\($0)" } ?? path
+    guard ports.allSatisfy({ $0.path != target || $0.hasNode }) else { return .nodeMissing }
+    return .notFound(present: ports.filter(\.hasNode).map(\.path))
   }
 
   /// Every USB port, and every built-in UART that has hardware behind it; `ttyUSB2` before

@@ -8,13 +8,19 @@ package struct PortError: Error, Hashable, Sendable {
   package enum Code: Hashable, Sendable {
     /// No port has that name. `present`: the paths of the existing ports.
     case notFound(present: [String])
+    /// The kernel has the port, and its device node is missing here, as in a container.
+    case nodeMissing
     /// `auto` found no known board. `others`: ports of unknown boards, which it never chooses. Exit
     /// 10.
     case noBoard(others: [String])
     /// More than one port matches.
     case ambiguous([String])
+    /// One board matches, which has these ports.
+    case severalInterfaces([String])
     /// Another process uses the port; `nil` if that process is unknown.
     case busy(PortHolder?)
+    /// A lock file names a process that does not have the port open, or none.
+    case locked(file: String, by: PortHolder?)
     /// The server of a network port serves another client; the text is the reason.
     case serverBusy(String)
     /// The user is not permitted to open it. `group`: the group that is.
@@ -92,7 +98,7 @@ package struct PortError: Error, Hashable, Sendable {
   init(errno number: Int32, port: String, operation: String, group: @autoclosure () -> String? = nil) {
     let code: Code =
       switch number {
-      case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .notFound(present: PortList.paths())
+      case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: PortList().absence(of: port)
       case EACCES, EPERM: .permissionDenied(group: group())
       case ENOTTY: .notATTY
       case EIO, ENXIO, ENODEV, EPIPE, ECONNRESET: .deviceGone
@@ -102,7 +108,22 @@ package struct PortError: Error, Hashable, Sendable {
   }
 }
 
-extension PortError: CustomStringConvertible {
+extension PortError: ClassifiedError {
+  package var kind: FailureKind {
+    switch code {
+    case .notFound, .nodeMissing, .noBoard, .ambiguous, .severalInterfaces, .unreachable: .noBoard
+    case .busy, .locked, .serverBusy: .portBusy
+    case .permissionDenied, .placeRefused: .noPermission
+    case .notATTY, .noModemLines, .unsupportedBaud, .badPortName, .unavailableForm, .badRate, .linkOccupied,
+      .badPlace:
+      .usage
+    case .share(let problem): problem.kind
+    case .deviceGone: .linkLost
+    case .unconfirmed: .noAnswer
+    case .noTerminals, .noVirtualUSB, .system: .unfitEnvironment
+    }
+  }
+
   /// One line: what, which port, why. Safe to print.
   package var description: String {
     "cannot \(operation) \(port.printable): \(reason)"
@@ -112,10 +133,15 @@ extension PortError: CustomStringConvertible {
   package var reason: String {
     switch code {
     case .notFound: "no such port"
+    case .nodeMissing: "the kernel has this port, but its device node is missing here"
     case .noBoard: "no known board is connected"
     case .ambiguous(let ports): "\(ports.count) ports match: \(ports.printableList)"
+    case .severalInterfaces(let ports): "the board has \(ports.count) ports: \(ports.printableList)"
     case .busy(.some(let holder)): "in use by process \(holder.description)"
     case .busy(nil): "in use by another process"
+    case .locked(let file, .some(let holder)):
+      "its lock file \(file.printable) is that of process \(holder.description), which does not have it open"
+    case .locked(let file, nil): "its lock file \(file.printable) does not name its owner"
     case .serverBusy(let text): text.printable
     case .permissionDenied: "permission denied"
     case .notATTY: "not a serial port"
@@ -140,11 +166,18 @@ extension PortError: CustomStringConvertible {
     switch code {
     case .notFound(let present) where present.isEmpty: "no serial port is present; plug the board in"
     case .notFound(let present): "ports present: \(present.printableList)"
+    case .nodeMissing:
+      "start the container with --device=\(port.printable), or for boards that come and go with -v /dev:/dev and "
+        + "--device-cgroup-rule='c 166:* rmw' --device-cgroup-rule='c 188:* rmw'"
     case .noBoard(let others) where others.isEmpty: "plug the board in, or choose its port"
     case .noBoard(let others): "choose a port; ports present: \(others.printableList)"
     case .ambiguous: "choose one of them"
+    case .severalInterfaces: "find the one that answers with: notibot devices --probe; then choose it"
     case .busy(.some(let holder)): "stop process \(holder.pid), or wait until it closes the port"
     case .busy(nil): "stop the program that uses it (find it with: fuser -v \(port.printable))"
+    case .locked(let file, let holder):
+      "\(holder.map { "wait until process \($0.pid) ends, or " } ?? "")if nothing uses the port: "
+        + "sudo rm \(file.printable)"
     case .serverBusy: "close the other connection, or wait until it ends"
     case .permissionDenied(.some(let group)):
       "sudo usermod -a -G \(group.printable) $USER, then log out and in again"

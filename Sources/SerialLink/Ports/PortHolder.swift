@@ -51,7 +51,7 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether a process has `devicePath` open; true as well when /proc does not show this user its
   /// descriptors.
-  private static func mayHaveOpen(_ pid: Int32, _ devicePath: String) -> Bool {
+  static func mayHaveOpen(_ pid: Int32, _ devicePath: String) -> Bool {
     guard FileSystem.status(of: "/proc/\(pid)") != nil else { return false }
     let numbers = FileSystem.names(in: "/proc/\(pid)/fd")
     return numbers.isEmpty

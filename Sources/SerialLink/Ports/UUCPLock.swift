@@ -36,7 +36,7 @@ struct UUCPLock: ~Copyable, Sendable {
       // link() makes the file appear complete or not at all.
       if link(draft, path) == 0 { return UUCPLock(path: path, inode: inode) }
       guard errno == EEXIST else { return UUCPLock(path: nil, inode: 0) }
-      try refuseIfLive(path: path, port: port)
+      try refuseIfLive(path: path, devicePath: devicePath, port: port)
       // Lock directories are sticky: the leftover file of another user's killed process stays, and
       // locks nobody out, because this process has the flock.
       guard unlink(path) == 0 || errno == ENOENT else { return UUCPLock(path: nil, inode: 0) }
@@ -46,7 +46,8 @@ struct UUCPLock: ~Copyable, Sendable {
 
   /// Throws `.busy` if a live process other than this one has locked `devicePath`. Changes nothing.
   static func check(devicePath: String, directory: String, port: String) throws(PortError) {
-    try refuseIfLive(path: lockPath(devicePath: devicePath, directory: directory), port: port)
+    let path = lockPath(devicePath: devicePath, directory: directory)
+    try refuseIfLive(path: path, devicePath: devicePath, port: port)
   }
 
   /// The live process, other than this one, whose lock file names `devicePath`.
@@ -77,7 +78,7 @@ struct UUCPLock: ~Copyable, Sendable {
     return "\(directory)/LCK..\(String(name.map { $0 == "/" ? "_" : $0 }))"
   }
 
-  private static func refuseIfLive(path: String, port: String) throws(PortError) {
+  private static func refuseIfLive(path: String, devicePath: String, port: String) throws(PortError) {
     switch owner(of: path) {
     case nil:
       return
@@ -85,10 +86,12 @@ struct UUCPLock: ~Copyable, Sendable {
       // Our own pid is that of a former process with the same number, because only the holder of
       // the flock gets here.
       if pid == getpid() || !isAlive(pid) { return }
-      throw PortError(.busy(PortHolder(pid: pid)), port: port, operation: "lock")
-    case .unreadable:
-      let code = PortError.Code.linkOccupied("the lock file \(path) does not say whose it is")
-      throw PortError(code, port: port, operation: "lock")
+      // One that keeps a port which it has closed, or a process that has got the number of one that
+      // ended: only the user can tell them apart.
+      let isUser = PortHolder.mayHaveOpen(pid, devicePath)
+      let holder = PortHolder(pid: pid)
+      throw PortError(isUser ? .busy(holder) : .locked(file: path, by: holder), port: port, operation: "lock")
+    case .unreadable: throw PortError(.locked(file: path, by: nil), port: port, operation: "lock")
     }
   }
 

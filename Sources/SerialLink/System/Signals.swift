@@ -7,9 +7,12 @@ package struct Signals: Sendable {
   private let descriptor: Int32
   private let numbers: [Int32]
 
-  /// Takes over these signals permanently; called once in a process. Returns `nil` if the system
-  /// has no pipe left: then they keep their default action.
-  package static func watch(_ numbers: [Int32]) -> Signals? {
+  /// Takes over the signals that ask a process to end, permanently; called once in a process. A
+  /// hang-up or a Ctrl-\ that is ignored at the start, as by `nohup` and for the background jobs of
+  /// a script, stays ignored. Returns `nil` if the system has no pipe left: then the signals keep
+  /// their default action.
+  package static func watchEndings() -> Signals? {
+    let numbers = [SIGINT, SIGTERM] + [SIGHUP, SIGQUIT].filter { signals_shim_is_ignored($0) == 0 }
     let descriptor = signals_shim_watch(numbers, numbers.count)
     return descriptor < 0 ? nil : Signals(descriptor: descriptor, numbers: numbers)
   }

@@ -29,7 +29,9 @@ package struct StableLink: ~Copyable, Sendable {
   package static func defaultDirectory(
     named name: String, environment: [String: String], temporaryDirectory: String = "/tmp"
   ) throws(PortError) -> String {
-    let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let runtime = environment["XDG_RUNTIME_DIR"].flatMap {
+      $0.hasPrefix("/") && !UserFolder.isForeign($0, to: geteuid()) ? $0 : nil
+    }
     let path = runtime.map { "\($0)/\(name)" } ?? "\(temporaryDirectory)/\(name)-\(geteuid())"
     if mkdir(path, 0o700) != 0, errno != EEXIST {
       throw PortError(placing: path, errno: errno, operation: "create the folder")

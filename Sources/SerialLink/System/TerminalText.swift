@@ -41,3 +41,11 @@ extension Unicode.Scalar {
     }
   }
 }
+
+extension String {
+  /// Each line of this text as `printable`: for text of several lines.
+  package var printableLines: String {
+    split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+      .joined(separator: "\n")
+  }
+}

@@ -113,14 +113,10 @@ struct AskCommand: AsyncParsableCommand {
     let folder = try outbox == nil ? TemporaryFolder("notibot-ask") : nil
     defer { folder?.remove() }
     let path = outbox ?? folder?.file("ask.sqlite") ?? ""
-    do {
-      return try await BoardAccess.withPort(line) { port in
-        try await withForwarder(port: port, outbox: path, options: options) { forwarder in
-          try await AskRun(forwarder: forwarder).answer(to: question, within: .seconds(seconds))
-        }
+    return try await BoardAccess.withPort(line) { port in
+      try await withForwarder(port: port, outbox: path, options: options) { forwarder in
+        try await AskRun(forwarder: forwarder).answer(to: question, within: .seconds(seconds))
       }
-    } catch let error as NotibotError {
-      throw CommandFailure(error)
     }
   }
 
@@ -141,10 +137,10 @@ struct AskCommand: AsyncParsableCommand {
     }
     switch answer {
     case .action(0): return
-    case .action: throw ArgumentParser.ExitCode(ExitStatus.testFailed.rawValue)
+    case .action: throw ArgumentParser.ExitCode(FailureKind.testFailed.rawValue)
     case .left(let reason):
       Output.note("notibot: the question left the display without a choice: \(reason)")
-      throw ArgumentParser.ExitCode(ExitStatus.testFailed.rawValue)
+      throw ArgumentParser.ExitCode(FailureKind.testFailed.rawValue)
     case .timedOut:
       throw CommandFailure(.noAnswer, "no choice within \(timeout.printable)")
     }

@@ -2,6 +2,7 @@ import NIOCore
 import NIOPosix
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 
 /// One question on the display, from its submission to its removal.
 struct AskRun: Sendable {

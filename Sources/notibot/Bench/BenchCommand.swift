@@ -84,7 +84,7 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let file = try HTMLReport.file(at: html)
+    let file = try ReportFile.at(html)
     if let journal { return try measureJournal(at: journal, html: file) }
     let command = self
     let count = count ?? 50_000
@@ -115,17 +115,13 @@ struct BenchCommand: AsyncParsableCommand {
   private func measureJournal(at path: String, html: ReportFile?) throws {
     // It only syncs a file, and has no port to close.
     Interruption.release()
-    do {
-      let report = try JournalBench(path: path, count: count ?? 2560, textBytes: textBytes).run()
-      if json {
-        try Output.json(report, pretty: true)
-      } else {
-        Output.data(report.text)
-      }
-      html?.write(HTMLReport.document(of: report))
-    } catch let error as JournalError {
-      throw CommandFailure(error)
+    let report = try JournalBench(path: path, count: count ?? 2560, textBytes: textBytes).run()
+    if json {
+      try Output.json(report, pretty: true)
+    } else {
+      Output.data(report.text)
     }
+    html?.write(HTMLReport.document(of: report))
   }
 
   private func measureAll(_ device: Device, count: Int) async throws -> BenchReport {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import DeviceEmulator
 import Foundation
+import SerialLink
 
 /// `notibot damage`: measures how many frames each kind of fault costs.
 struct DamageCommand: ParsableCommand {

@@ -36,14 +36,9 @@ struct ControlCommand: AsyncParsableCommand {
     } catch {
       throw CommandFailure(.usage, "\(error)".printable)
     }
-    let reply: ControlReply
-    do {
-      // A wait is ended by the emulator.
-      let timeout = request.command == "wait" ? EmulatorServer.waitLimit + .seconds(5) : .seconds(5)
-      reply = try await ControlClient(path: socket).send(request, timeout: timeout)
-    } catch {
-      throw CommandFailure(error)
-    }
+    // A wait is ended by the emulator.
+    let timeout = request.command == "wait" ? EmulatorServer.waitLimit + .seconds(5) : .seconds(5)
+    let reply = try await ControlClient(path: socket).send(request, timeout: timeout)
     if json { try Output.json(reply) }
     guard reply.ok else {
       throw CommandFailure(.refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")

@@ -106,7 +106,8 @@ struct FlashCommand: AsyncParsableCommand {
   }
 
   private func flash() async throws {
-    let cases = thenTest ? try testOptions.cases(of: Suite.cases) : []
+    let earlier = try testOptions.earlier()
+    let cases = thenTest ? try testOptions.cases(of: Suite.cases, earlier) : []
     let plan = try await FlashFiles(images).plan(chip: chip.flatMap(ESPChip.named))
     if dryRun { return print(FlashReport(chip: plan.chip?.name, plan: plan)) }
     let rate = try line.resolvedBitsPerSecond().value
@@ -119,7 +120,7 @@ struct FlashCommand: AsyncParsableCommand {
     let program = try await EsptoolProgram.located(option: esptool, installs: !noInstall)
     let reports = try TestReports(junit: junit, json: json ? "-" : nil, html: nil)
     let suite = TestRun(
-      cases: cases, seed: .randomSeed(), rig: rig(name, rate: rate), options: testOptions)
+      cases: cases, seed: earlier?.seed ?? .randomSeed(), rig: rig(name, rate: rate), options: testOptions)
     let remove = Interruption.addLastWords { reports.writeFiles(suite.unfinished()) }
     defer { remove() }
     do {

@@ -44,7 +44,7 @@ struct FlashMemory: Sendable {
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       for part in plan.parts {
         guard let path = path(of: mac, part.offset) else { continue }
-        try Data(part.bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+        try WholeFile.write(part.bytes, to: path)
       }
     } catch {
       Output.note("cannot keep a copy in \(folder.printable): the next write takes as long as this one")

@@ -105,13 +105,7 @@ struct FlashRun: Sendable {
     for part in plan.parts {
       let offset = "0x\(hex(part.offset, digits: 0))"
       let copy = folder.file(offset + ".bin")
-      do {
-        try Data(part.bytes).write(to: URL(fileURLWithPath: copy))
-      } catch {
-        throw CommandFailure(
-          .unfitEnvironment, "cannot write \(copy.printable)", remedy: "set TMPDIR to a folder with more room"
-        )
-      }
+      try WholeFile.write(part.bytes, to: copy)
       words += [offset, copy]
     }
     if old.contains(where: { $0 != nil }) { words += ["--diff-with"] + old.map { $0 ?? "skip" } }
@@ -247,7 +241,7 @@ struct FlashRun: Sendable {
         report.device = greeting.info
         break
       } catch let failure as CommandFailure
-        where [.linkLost, .noBoard, .noPermission].contains(failure.status) && left > .zero
+        where [.linkLost, .noBoard, .noPermission].contains(failure.kind) && left > .zero
       {
         _ = try await PortWait.until(
           upTo: Self.reopeningInterval, on: MultiThreadedEventLoopGroup.singleton.next()

@@ -93,14 +93,10 @@ struct ForwardCommand: AsyncParsableCommand {
   private func forward() async throws {
     let results = ForwardResults(showsEventsAsJSON: json, isStrict: strict)
     let options = try forwardingOptions()
-    do {
-      try await BoardAccess.withPort(line) { port in
-        try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
-          try await serve(forwarder, results)
-        }
+    try await BoardAccess.withPort(line) { port in
+      try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in
+        try await serve(forwarder, results)
       }
-    } catch let error as NotibotError {
-      throw CommandFailure(error)
     }
     results.summarize()
     try results.checkAllTaken()
@@ -163,7 +159,7 @@ struct ForwardCommand: AsyncParsableCommand {
       do {
         guard let next = try await input.next() else { return }
         lines = next
-      } catch let failure as CommandFailure where failure.status == .usage {
+      } catch let failure as CommandFailure where failure.kind == .usage {
         // The lines before it are still delivered.
         return results.rejectRest(failure)
       }

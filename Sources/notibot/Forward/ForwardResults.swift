@@ -1,5 +1,6 @@
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 import Synchronization
 
 /// The results of all notifications, on stdout and for the client that sent them. Each document is

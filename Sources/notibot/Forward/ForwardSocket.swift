@@ -115,7 +115,7 @@ enum ForwardSocket {
         .portBusy, refused + "another process listens there",
         remedy: "stop it, or choose another path (see: fuser -v \(path.printable))")
     case .system(let number):
-      let status: ExitStatus =
+      let status: FailureKind =
         switch number {
         case EACCES, EPERM, EROFS: .noPermission
         case ENOENT, ENOTDIR: .usage

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SerialLink
 
 /// `notibot gateway`: the program `notibot-gateway`, if it is built.
 struct GatewayCommand: ParsableCommand {

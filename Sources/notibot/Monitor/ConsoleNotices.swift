@@ -49,28 +49,17 @@ struct ConsoleNotices {
   private func save(_ bytes: [UInt8], in folder: String) -> String {
     for number in 1...999 {
       let path = "\(folder)/core-\(number).bin"
-      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      if descriptor < 0, errno == EEXIST { continue }
-      guard descriptor >= 0 else { return failure(path, errno) }
-      defer { close(descriptor) }
-      var written = 0
-      while written < bytes.count {
-        let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else {
-          let number = errno
-          unlink(path)
-          return failure(path, number)
-        }
-        written += count
+      do throws(FileError) {
+        try WholeFile.write(bytes, to: path, isNew: true)
+      } catch where error.number == EEXIST {
+        continue
+      } catch {
+        ReportFile.recordLoss()
+        return "the core dump was not saved: \(error)"
       }
       let command = "esp-coredump info_corefile --core \(path.printable) --core-format raw \(elf)"
       return "saved the core dump: \(command)"
     }
     return "the core dump was not saved: \(folder.printable) has core-1.bin to core-999.bin"
-  }
-
-  private func failure(_ path: String, _ number: Int32) -> String {
-    "the core dump was not saved: \(path.printable): \(String(cString: strerror(number)))"
   }
 }

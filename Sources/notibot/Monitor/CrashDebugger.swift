@@ -24,7 +24,7 @@ struct CrashDebugger: Sendable {
   func frames(of core: [UInt8], in elf: String, within limit: Duration) throws -> [CrashDecoder.Frame] {
     let folder = try TemporaryFolder("notibot-core")
     defer { folder.remove() }
-    try Data(core).write(to: URL(fileURLWithPath: folder.file("core")))
+    try WholeFile.write(core, to: folder.file("core"))
     // No file of the user or of the build is executed, and nothing is fetched.
     let arguments = [
       "--batch", "-nx", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-ex",

@@ -79,17 +79,13 @@ struct OutboxCommand: ParsableCommand {
   }
 
   func run() throws {
-    do {
-      switch action {
-      case .list: try list()
-      case .stats: try showStatistics()
-      case .retry: try maintain { try JournalMaintenance.retry($0, in: $1) }
-      case .drop where forget: try maintain { try JournalMaintenance.forget($0, in: $1) }
-      case .drop: try maintain { try JournalMaintenance.drop($0, in: $1) }
-      case .salvage: try salvage()
-      }
-    } catch let error as JournalError {
-      throw CommandFailure(error)
+    switch action {
+    case .list: try list()
+    case .stats: try showStatistics()
+    case .retry: try maintain { try JournalMaintenance.retry($0, in: $1) }
+    case .drop where forget: try maintain { try JournalMaintenance.forget($0, in: $1) }
+    case .drop: try maintain { try JournalMaintenance.drop($0, in: $1) }
+    case .salvage: try salvage()
     }
   }
 

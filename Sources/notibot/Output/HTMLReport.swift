@@ -14,17 +14,6 @@ enum HTMLReport {
     }
   }
 
-  /// The file of a report, which is a report already if this process is killed.
-  ///
-  /// - Throws: `CommandFailure` when the path cannot be written to.
-  static func file(at path: String?) throws(CommandFailure) -> ReportFile? {
-    guard let path else { return nil }
-    let title = "Not passed: the run has not ended, or was killed"
-    return try ReportFile(
-      path: path,
-      unfinished: HTML.document(title: "Notibot report", style: "", body: [.element(.h1, [], title)]))
-  }
-
   /// - Parameter report: has only finite numbers.
   static func document(of report: some Encodable) -> String { document(of: Output.record(report)) }
 }

@@ -24,10 +24,10 @@ enum Output {
     if let loss = loss.withLock({ $0 }) { throw loss }
   }
 
-  /// Writes one line of data to stdout. When that fails, the command is cancelled: see
+  /// Writes one line of data to stdout, or several. When that fails, the command is cancelled: see
   /// `checkTaken`.
-  static func data(_ line: String) {
-    text(line + "\n")
+  static func data(_ lines: String) {
+    text(lines + "\n")
   }
 
   /// Writes text, which includes its line ends, to stdout in one write; does nothing for an empty
@@ -44,7 +44,7 @@ enum Output {
   private static func put(_ text: String) {
     guard !text.isEmpty else { return }
     if isatty(STDOUT_FILENO) == 1 { closeProgress() }
-    guard let number = write(text, to: STDOUT_FILENO) else { return }
+    guard let number = StandardStream.write(text, to: STDOUT_FILENO) else { return }
     loss.withLock { $0 = $0 ?? Loss(number: number) }
     Interruption.cancel()
   }
@@ -85,18 +85,22 @@ enum Output {
     return filter.filter(document.printableJSON)
   }
 
-  /// Writes one line for the user to stderr.
-  static func note(_ line: String) {
+  /// Writes one line for the user to stderr. All such lines pass here: whatever text is in one, it
+  /// stays one line, and controls no terminal.
+  static func note(_ line: String) { noteLines(line.printable) }
+
+  /// Writes lines to stderr, which are printable each.
+  static func noteLines(_ lines: String) {
     closeProgress()
-    let text = line + "\n"
+    let text = lines.printableLines + "\n"
     // An error here cannot be reported anywhere.
-    _ = write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
+    _ = StandardStream.write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
   }
 
   /// Writes lines to stderr that can be commands to the runner of a workflow.
   static func noteCommands(_ lines: String) {
     closeProgress()
-    _ = write(lines + "\n", to: STDERR_FILENO)
+    _ = StandardStream.write(lines + "\n", to: STDERR_FILENO)
   }
 
   /// Whether a progress bar stands on stderr, without the end of its line.
@@ -106,7 +110,7 @@ enum Output {
   /// line.
   static func progress(_ bar: String, isDone: Bool) {
     hasOpenProgress.withLock { $0 = !isDone }
-    _ = write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
+    _ = StandardStream.write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
   }
 
   /// Ends the line of a progress bar, if one stands there.
@@ -115,7 +119,7 @@ enum Output {
       defer { isOpen = false }
       return isOpen
     }
-    if wasOpen { _ = write("\n", to: STDERR_FILENO) }
+    if wasOpen { _ = StandardStream.write("\n", to: STDERR_FILENO) }
   }
 
   /// Whether stderr is a terminal that can redraw a line.
@@ -137,27 +141,6 @@ enum Output {
     for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
       // Opened in the wrong direction, so that its use fails with EBADF.
       _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
-    }
-  }
-
-  /// Returns the error's number when not all was written.
-  private static func write(_ text: String, to descriptor: Int32) -> Int32? {
-    var text = text
-    return text.withUTF8 { bytes -> Int32? in
-      var written = 0
-      while written < bytes.count {
-        let count = Foundation.write(descriptor, bytes.baseAddress! + written, bytes.count - written)
-        if count >= 0 {
-          written += count
-        } else if errno == EAGAIN {
-          // Another process made the terminal or pipe non-blocking.
-          var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          poll(&wait, 1, -1)
-        } else if errno != EINTR {
-          return errno
-        }
-      }
-      return nil
     }
   }
 }

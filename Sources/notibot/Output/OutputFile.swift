@@ -2,9 +2,8 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// A file that a command writes: a report, or the bytes of a port. It is opened before the work
-/// begins, so that an unusable path is found then, and writes never block indefinitely. A FIFO with
-/// a reader is written to like a file.
+/// A file that grows while a command runs, such as the bytes of a port. It is opened before the work
+/// begins, so that an unusable path is found then. A FIFO with a reader is written to like a file.
 final class OutputFile: Sendable {
   enum Beginning {
     /// Replaces the content.
@@ -16,13 +15,9 @@ final class OutputFile: Sendable {
   /// Time limit for a stalled reader of a report.
   static let stallLimitMs: Int32 = 2000
 
-  private struct State {
-    var hasFailed = false
-  }
-
   let path: String
   private let descriptor: Int32
-  private let state = Mutex(State())
+  private let hasFailed = Mutex(false)
 
   /// Creates the file, or truncates it.
   ///
@@ -32,17 +27,16 @@ final class OutputFile: Sendable {
     // Without O_NONBLOCK the open of a FIFO waits for its reader.
     var flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
     if beginning == .end { flags |= O_APPEND }
-    descriptor = open(path, flags, 0o666)
-    guard descriptor >= 0 else { throw OutputFile.failure(path, opening: errno) }
+    descriptor = Self.standardStream(at: path) ?? open(path, flags, 0o666)
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw OutputFile.failure(path, errno) }
-    switch status.st_mode & S_IFMT {
-    case S_IFBLK:
-      throw CommandFailure(
-        .usage, "cannot write \(path.printable): it is a disk", remedy: "use the path of a file")
-    case S_IFREG where beginning == .empty:
-      guard ftruncate(descriptor, 0) == 0 else { throw OutputFile.failure(path, errno) }
-    case _: break
+    guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+      let number = errno
+      let isSocket = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+      throw Self.failure(path, isSocket ? ENOTSOCK : number)
+    }
+    if status.st_mode & S_IFMT == S_IFBLK { throw Self.failure(path, ENOTBLK) }
+    if beginning == .empty, status.st_mode & S_IFMT == S_IFREG, Self.standardStream(at: path) == nil {
+      guard ftruncate(descriptor, 0) == 0 else { throw Self.failure(path, errno) }
     }
   }
 
@@ -50,42 +44,30 @@ final class OutputFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
+  /// Whether `path` is written to as it is: anything but a file, and the file that a standard
+  /// stream is redirected to.
+  static func isStream(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) || isStandardStream(status) != nil
+  }
+
   /// Writes all bytes. Blocks while the reader is stalled: up to `stallLimitMs` milliseconds (-1:
   /// indefinitely).
   ///
   /// - Returns: the error, the first time that a write fails; nothing is written after that.
   func write(_ bytes: [UInt8], stallLimitMs: Int32 = -1) -> CommandFailure? {
-    state.withLock { state -> CommandFailure? in
-      guard !state.hasFailed else { return nil }
-      guard let number = writeAll(bytes, stallLimitMs) else { return nil }
-      state.hasFailed = true
-      return OutputFile.failure(path, number)
+    hasFailed.withLock { hasFailed -> CommandFailure? in
+      guard !hasFailed, let number = writeAll(bytes, stallLimitMs) else { return nil }
+      hasFailed = true
+      return Self.failure(path, number)
     }
-  }
-
-  /// Removes the content of a regular file; does nothing for anything else.
-  func removeContent() {
-    guard ftruncate(descriptor, 0) == 0 else { return }
-    lseek(descriptor, 0, SEEK_SET)
-  }
-
-  /// Whether it is a file on a disk, whose content can be replaced.
-  var isRegular: Bool {
-    var status = stat()
-    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   /// Bytes in a regular file; 0 for anything else.
   var sizeBytes: Int {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
-  }
-
-  /// Whether both are the same regular file.
-  func isSameFile(as other: OutputFile) -> Bool {
-    var (own, others) = (stat(), stat())
-    return fstat(descriptor, &own) == 0 && fstat(other.descriptor, &others) == 0
-      && own.st_mode & S_IFMT == S_IFREG && own.st_ino == others.st_ino && own.st_dev == others.st_dev
   }
 
   /// The error's number, or `nil`.
@@ -107,78 +89,102 @@ final class OutputFile: Sendable {
     return nil
   }
 
-  private static func failure(_ path: String, opening number: Int32) -> CommandFailure {
+  /// A copy of stdout or stderr if the regular file `path` is one of them: with an offset of its
+  /// own it would be overwritten.
+  private static func standardStream(at path: String) -> Int32? {
     var status = stat()
-    let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
-    switch (number, kind) {
-    case (ENXIO, S_IFIFO):
-      return CommandFailure(
-        .unfitEnvironment, "cannot write \(path.printable): it is a FIFO without a reader",
-        remedy: "start the reader first")
-    case (ENXIO, S_IFSOCK):
-      return CommandFailure(
-        .usage, "cannot write \(path.printable): it is a socket", remedy: "use the path of a file")
-    case (EISDIR, _):
-      return CommandFailure(
-        .usage, "cannot write \(path.printable): it is a directory", remedy: "use the path of a file in it")
-    case _: return failure(path, number)
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return isStandardStream(status).map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+  }
+
+  private static func isStandardStream(_ file: stat) -> Int32? {
+    [STDOUT_FILENO, STDERR_FILENO].first { number in
+      var status = stat()
+      return fstat(number, &status) == 0 && status.st_ino == file.st_ino && status.st_dev == file.st_dev
     }
   }
 
   private static func failure(_ path: String, _ number: Int32) -> CommandFailure {
-    let reason =
-      number == ETIMEDOUT ? "its reader is stalled" : String(cString: strerror(number))
-    return CommandFailure(
-      .unfitEnvironment, "cannot write \(path.printable): \(reason)",
-      remedy: number == ENOENT ? "create its folder first" : "choose a path that you can write to")
+    CommandFailure(FileError(path: path, number: number))
   }
 }
 
-/// A report's file. The report is written once, by the first exit path, and to a temporary file if
-/// its path fails.
+/// A report's file. The report is written once, by the first exit path, as a whole: until then, and
+/// if that fails, the former report is there.
 final class ReportFile: Sendable {
-  private let file: OutputFile
+  private static let isAnyLost = Mutex(false)
+
+  private let path: String
+  /// Where nothing can be replaced: a FIFO, a device, a redirected stream.
+  private let stream: OutputFile?
   private let isWritten = Mutex(false)
 
-  /// - Parameter unfinished: the content until the report is written, for a process that is killed
-  ///   before; not written to anything but a file on a disk.
+  /// Whether a report or another file of this command could not be written.
+  static var isLost: Bool { isAnyLost.withLock(\.self) }
+
+  /// Notes that a file of this command could not be written: it does not end with 0.
+  static func recordLoss() { isAnyLost.withLock { $0 = true } }
+
   /// - Throws: `CommandFailure` when the path cannot be written to.
-  init(path: String, unfinished: String? = nil) throws(CommandFailure) {
-    file = try OutputFile(path: path)
-    guard let unfinished, file.isRegular else { return }
-    if let failure = file.write(Array(unfinished.utf8), stallLimitMs: OutputFile.stallLimitMs) {
-      throw failure
+  init(path: String) throws(CommandFailure) {
+    self.path = path
+    stream = OutputFile.isStream(path) ? try OutputFile(path: path) : nil
+    guard stream == nil else { return }
+    do throws(FileError) {
+      try WholeFile.check(path)
+    } catch {
+      throw CommandFailure(error)
     }
+  }
+
+  /// `nil` without a path. Throws as the initializer.
+  static func at(_ path: String?) throws(CommandFailure) -> ReportFile? {
+    guard let path else { return nil }
+    return try ReportFile(path: path)
   }
 
   /// - Throws: `CommandFailure` when both are the same file.
   func checkDiffers(from other: ReportFile?) throws(CommandFailure) {
-    guard let other, file.isSameFile(as: other.file) else { return }
+    guard let other, stream == nil, other.stream == nil, Self.place(path) == Self.place(other.path) else {
+      return
+    }
     throw CommandFailure(
-      .usage, "cannot write two reports to the same file \(file.path.printable)",
+      .usage, "cannot write two reports to the same file \(path.printable)",
       remedy: "use one file per report")
   }
 
   /// Writes the report; does nothing after the first time. If its path fails, the report is written
-  /// to a temporary file, and stderr names both: the verdict of the run is not changed.
+  /// to a temporary file, stderr names both, and a command that would succeed ends with 18.
   func write(_ document: String) {
     let isFirst = isWritten.withLock { isWritten in
       defer { isWritten = true }
       return !isWritten
     }
-    let bytes = Array(document.utf8)
-    guard isFirst else { return }
-    file.removeContent()
-    guard let failure = file.write(bytes, stallLimitMs: OutputFile.stallLimitMs) else { return }
-    let name = URL(fileURLWithPath: file.path).lastPathComponent
+    guard isFirst, let failure = Self.failure(of: document, to: path, stream) else { return }
+    Self.recordLoss()
+    let name = URL(fileURLWithPath: path).lastPathComponent
     let other = FileManager.default.temporaryDirectory
       .appendingPathComponent("notibot-\(getpid())-\(UInt32.random(in: 0 ... .max))-\(name)").path
-    do throws(CommandFailure) {
-      if let failure = try OutputFile(path: other).write(bytes) { throw failure }
-      Output.note("notibot: \(failure.message); the report is in \(other.printable)")
-    } catch {
-      Output.note("notibot: \(failure.message), and \(error.message); the report follows")
-      Output.note(document)
+    if Self.failure(of: document, to: other, nil) == nil {
+      Output.note("notibot: \(failure.message); the report is in \(other)")
+    } else {
+      Output.note("notibot: \(failure); the report follows")
+      Output.noteLines(document)
     }
+  }
+
+  private static func failure(of document: String, to path: String, _ stream: OutputFile?) -> CommandFailure? {
+    if let stream { return stream.write(Array(document.utf8), stallLimitMs: OutputFile.stallLimitMs) }
+    do throws(FileError) {
+      try WholeFile.write(document.utf8, to: path)
+      return nil
+    } catch {
+      return CommandFailure(error)
+    }
+  }
+
+  /// The file itself, also if it does not exist yet.
+  private static func place(_ path: String) -> String {
+    URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
   }
 }

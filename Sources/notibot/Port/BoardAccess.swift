@@ -22,7 +22,7 @@ enum BoardAccess {
     options.connectTimeout = .seconds(port.answer.timeout)
     do {
       return try await withPort(port.line) { try await withDevice(at: $0, options: options, body) }
-    } catch let error as NotibotError {
+    } catch let error as any ClassifiedError {
       throw CommandFailure(error)
     }
   }
@@ -116,7 +116,7 @@ enum BoardAccess {
       return try await SerialChannel.open(address.withoutNegotiation, on: loop) { _ in }.close()
     }
     guard name.address != nil, access(path, F_OK) != 0 else { return }
-    throw PortError(.notFound(present: PortList.paths()), port: path, operation: "open")
+    throw PortError(PortList().absence(of: path), port: path, operation: "open")
   }
 
   /// The name with an identity replaced by the address of the one board that has it. To the boards
@@ -142,25 +142,14 @@ enum BoardAccess {
   private static func withFirmware<Result: Sendable>(
     _ image: String?, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
+    let board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .whenOpened)
     do {
-      let board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .whenOpened)
-      do {
-        let result = try await body(.address(.tty(path: board.portPath)))
-        await board.stop()
-        return result
-      } catch {
-        await board.stop()
-        throw error
-      }
-    } catch let error as QEMUFailure {
-      throw CommandFailure(error)
+      let result = try await body(.address(.tty(path: board.portPath)))
+      await board.stop()
+      return result
+    } catch {
+      await board.stop()
+      throw error
     }
-  }
-}
-
-extension CommandFailure {
-  /// The failure that firmware which cannot be run stands for.
-  init(_ error: QEMUFailure) {
-    self.init(.unfitEnvironment, error.reason.printable, remedy: error.hint.printable)
   }
 }

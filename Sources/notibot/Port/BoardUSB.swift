@@ -38,7 +38,7 @@ enum BoardUSB {
           on: MultiThreadedEventLoopGroup.singleton.next())
       }
     } catch let failure as PortPower.Failure {
-      let status: ExitStatus =
+      let status: FailureKind =
         switch failure {
         case .neverReturned: .linkLost
         case .notInstalled, .noSwitch, .failed, .neverWent: .unfitEnvironment

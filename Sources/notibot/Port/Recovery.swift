@@ -131,7 +131,7 @@ actor Recovery {
       let greeting = try await BoardGreeting.ask(
         port, bitsPerSecond: bitsPerSecond, within: Self.probeLimit)
       return greeting == nil ? .silence : .greeting
-    } catch let failure as CommandFailure where [.noBoard, .linkLost].contains(failure.status) {
+    } catch let failure as CommandFailure where [.noBoard, .linkLost].contains(failure.kind) {
       return .departure
     } catch {
       return .refusal
@@ -158,7 +158,7 @@ actor Recovery {
       return error.code == .noModemLines ? .impossible(error.reason) : .failed(error.reason)
     } catch let failure as CommandFailure {
       // No program and no such hub: that will not change while this runs.
-      let isForGood = step == .power && failure.status == .unfitEnvironment
+      let isForGood = step == .power && failure.kind == .unfitEnvironment
       return isForGood ? .impossible(failure.message) : .failed(failure.message)
     } catch {
       return .failed("\(error)")

@@ -3,7 +3,7 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Cancels a command on SIGINT, SIGTERM or the loss of stdout, so that it closes its port and
+/// Cancels a command on SIGINT, SIGTERM, SIGHUP, SIGQUIT or the loss of stdout, so that it closes its port and
 /// writes its reports. If it does not end within `graceTicks`, a separate thread that nothing can
 /// block writes its reports and ends the process (docs/DECISIONS.md).
 enum Interruption {
@@ -62,7 +62,7 @@ enum Interruption {
   /// Installs the signal handlers. Called once, before anything else: a signal that arrives before
   /// the command has begun is not lost, and its reports are written.
   static func begin() {
-    guard let signals = Signals.watch([SIGINT, SIGTERM]) else { return }
+    guard let signals = Signals.watchEndings() else { return }
     watched.withLock { $0 = signals }
     Thread.detachNewThread {
       while true {
@@ -83,8 +83,7 @@ enum Interruption {
   /// Runs `body` and cancels it on a signal, or when stdout cannot be written to.
   ///
   /// - Returns: the result of `body`.
-  /// - Throws: the error of `body`; after a signal `CommandFailure` with `interrupted` or
-  ///   `terminated`; `Output.Loss`.
+  /// - Throws: the error of `body`; after a signal a `CommandFailure` of its kind; `Output.Loss`.
   static func cancelling<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -99,13 +98,9 @@ enum Interruption {
       state.cancel = nil
       return state.signal?.number
     }
-    switch number {
-    case SIGINT?: throw CommandFailure(.interrupted, "interrupted")
-    case SIGTERM?: throw CommandFailure(.terminated, "terminated")
-    case _:
-      try Output.checkTaken()
-      return try outcome.get()
-    }
+    if let number { throw failure(of: number) }
+    try Output.checkTaken()
+    return try outcome.get()
   }
 
   /// Cancels the running command, if there is one.
@@ -138,7 +133,7 @@ enum Interruption {
     return try await body()
   }
 
-  /// Ends the process with `failure`, or with 0, when `limit` is exceeded by more than the grace
+  /// Ends the process with `failure`, or because its output is lost, when `limit` is exceeded by more than the grace
   /// time: for a command with a time limit that is blocked elsewhere, for example by an output that
   /// is not read.
   static func end(after limit: Duration, with failure: CommandFailure?) {
@@ -152,7 +147,8 @@ enum Interruption {
       repeat { _ = poll(nil, 0, tickMs) } while state.withLock({ mustFinish(&$0) }) || !grace.tick()
       abandon(
         with: failure
-          ?? CommandFailure(.success, "the time limit was reached, and the output could not be written"))
+          ?? CommandFailure(
+            .unfitEnvironment, "the time limit was reached, and the output could not be written"))
     }
   }
 
@@ -182,10 +178,9 @@ enum Interruption {
     if let number { abandon(with: failure(of: number, "ended before everything was closed")) }
   }
 
-  private static func failure(of number: Int32, _ words: String) -> CommandFailure {
-    number == SIGINT
-      ? CommandFailure(.interrupted, "interrupted; \(words)")
-      : CommandFailure(.terminated, "terminated; \(words)")
+  private static func failure(of number: Int32, _ words: String = "") -> CommandFailure {
+    let kind = FailureKind(signal: number)
+    return CommandFailure(kind, kind.meaning.components(separatedBy: " (")[0], remedy: words)
   }
 
   /// Writes the reports within their time limit, and ends the process. They run on their own
@@ -203,6 +198,6 @@ enum Interruption {
     }
     _ = done.wait(timeout: .now() + .milliseconds(lastWordsLimitMs))
     KeyTerminal.leave()
-    _exit(failure.status.rawValue)
+    _exit(failure.kind.rawValue)
   }
 }

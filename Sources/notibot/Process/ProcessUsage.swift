@@ -1,5 +1,6 @@
 import Foundation
 import Histogram
+import SerialLink
 
 /// Resource usage of processes, as counted by the kernel.
 enum ProcessUsage {

@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 
 /// A new folder that only this user can read. The caller removes it.
 struct TemporaryFolder: Sendable {

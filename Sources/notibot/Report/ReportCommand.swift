@@ -75,7 +75,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
 
     func run() throws {
-      let files = try (html.map { try ReportFile(path: $0) }, file(markdown), file(json))
+      let files = try (ReportFile.at(html), file(markdown), file(json))
       try files.0?.checkDiffers(from: files.1)
       try files.0?.checkDiffers(from: files.2)
       try files.1?.checkDiffers(from: files.2)
@@ -100,8 +100,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
 
     private func file(_ path: String?) throws -> ReportFile? {
-      guard let path, path != "-" else { return nil }
-      return try ReportFile(path: path)
+      try ReportFile.at(path == "-" ? nil : path)
     }
   }
 }

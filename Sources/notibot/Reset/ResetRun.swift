@@ -250,7 +250,7 @@ struct ResetRun: Sendable {
     let reason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause.name ?? ""
     throw CommandFailure(
       .deviceRestarted, "\(port.description.printable): it restarted after a crash (\(reason.printable))",
-      remedy: "see its console text with: notibot watch --text")
+      remedy: "see its console with: notibot monitor")
   }
 
   /// Source: ESP-IDF, `esp_reset_reason_t`.
@@ -307,7 +307,7 @@ extension ResetRun {
     do {
       return try await greet(name, within: Self.greetingLimit)
     } catch let failure as CommandFailure
-      where (way == .usb || way == .power) && [.linkLost, .unfitEnvironment].contains(failure.status)
+      where (way == .usb || way == .power) && [.linkLost, .unfitEnvironment].contains(failure.kind)
     {
       return nil
     }
@@ -321,7 +321,7 @@ extension ResetRun {
       } catch let failure as CommandFailure {
         // After the reset the old device node can still exist, or the permissions of the new one
         // are not set yet.
-        guard [.linkLost, .noBoard, .noPermission].contains(failure.status) else { throw failure }
+        guard [.linkLost, .noBoard, .noPermission].contains(failure.kind) else { throw failure }
         _ = try await PortWait.until(upTo: Self.opensInterval, on: loop) { false }
       }
     }

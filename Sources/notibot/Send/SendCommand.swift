@@ -79,7 +79,7 @@ struct SendCommand: AsyncParsableCommand {
           progress.update(input.doneBytes)
         }
       }
-    } catch let failure as CommandFailure where failure.status != .usage && !Task.isCancelled {
+    } catch let failure as CommandFailure where failure.kind != .usage && !Task.isCancelled {
       // Reports the remaining lines of a file as unsent. A pipe could block forever.
       if let input, input.sizeBytes != nil {
         while let lines = try? await input.next() { report.addUnsent(lines.map(\.number)) }

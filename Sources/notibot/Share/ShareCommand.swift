@@ -79,7 +79,7 @@ struct ShareCommand: AsyncParsableCommand {
     } catch {
       var failure = CommandFailure(error)
       if case .linkOccupied(let text) = error.code, text.hasPrefix("another process") {
-        failure.status = .portBusy
+        failure.kind = .portBusy
         failure.remedy = "use it as port share:\(path.printable), or choose another path"
       }
       throw failure

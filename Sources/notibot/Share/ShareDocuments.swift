@@ -64,12 +64,12 @@ struct ShareAnswer: Encodable {
   }
 
   init(id: Int64?, _ error: NotibotError) {
-    self.init(id: id, ExitStatus(error.code), error.description, hint: error.hint)
+    self.init(id: id, error.kind, error.description, hint: error.hint)
   }
 
-  init(id: Int64?, _ status: ExitStatus, _ reason: String, hint: String) {
+  init(id: Int64?, _ kind: FailureKind, _ reason: String, hint: String) {
     (self.id, ok) = (id, false)
-    error = Failure(reason: reason, hint: hint, exit: status.rawValue)
+    error = Failure(reason: reason, hint: hint, exit: kind.rawValue)
   }
 }
 

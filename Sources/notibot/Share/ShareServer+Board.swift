@@ -47,7 +47,7 @@ extension ShareServer {
     if info != nil {
       show(
         .disconnected(
-          NotibotError(reason, port: name.description, operation: "keep the session with", textBytes: 0)))
+          NotibotError(reason, port: name.description, operation: "keep the session with")))
     }
     info = nil
     arbiter.reset()

@@ -117,7 +117,7 @@ extension ShareServer {
 
   private func isAwaiting(_ id: Int) -> Bool { clients[id]?.isAwaiting == true }
 
-  func refuse(_ id: Int, _ request: Int64?, _ status: ExitStatus, _ reason: String, _ hint: String) {
+  func refuse(_ id: Int, _ request: Int64?, _ status: FailureKind, _ reason: String, _ hint: String) {
     clients[id]?.answer(ShareAnswer(id: request, status, reason, hint: hint))
   }
 

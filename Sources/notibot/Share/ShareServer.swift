@@ -133,7 +133,7 @@ actor ShareServer {
   private func failLease(_ error: PortError) {
     guard case .leased(let client, let request) = use else { return }
     use = .shared
-    let answer = ShareAnswer(id: request, ExitStatus(error.code), error.description, hint: error.hint)
+    let answer = ShareAnswer(id: request, error.kind, error.description, hint: error.hint)
     clients[client]?.channel.writeAndFlush(ByteBuffer(bytes: answer.shareLine), promise: nil)
     drop(client, because: error.description)
   }

@@ -92,7 +92,7 @@ struct SoakCommand: AsyncParsableCommand {
     do {
       report = try await measured()
     } catch {
-      let failure = (error as? NotibotError).map { CommandFailure($0) } ?? error
+      let failure = (error as? any ClassifiedError).map { CommandFailure($0) } ?? error
       write(to: files, nil, failure, startedAt)
       throw failure
     }
@@ -122,7 +122,7 @@ struct SoakCommand: AsyncParsableCommand {
     let port = report?.port ?? (try? line.resolvedPort().value.description) ?? ""
     files.write(
       report, port: port, trouble: trouble.map { failure?.description ?? "\($0)" },
-      isDeviceWrong: failure?.status == .refused, startedAt: startedAt)
+      isDeviceWrong: failure?.kind == .refused, startedAt: startedAt)
   }
 
   private func measured() async throws -> SoakReport {

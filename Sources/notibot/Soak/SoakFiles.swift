@@ -1,4 +1,5 @@
 import Foundation
+import SerialLink
 
 /// The files that a soak writes on each of its ends.
 struct SoakFiles: Sendable {
@@ -7,8 +8,8 @@ struct SoakFiles: Sendable {
 
   /// Opens the files.
   init(junit: String?, html: String?) throws(CommandFailure) {
-    self.junit = if let junit { try ReportFile(path: junit) } else { nil }
-    self.html = try HTMLReport.file(at: html)
+    self.junit = try ReportFile.at(junit)
+    self.html = try ReportFile.at(html)
     try self.html?.checkDiffers(from: self.junit)
   }
 

@@ -60,13 +60,9 @@ enum SoakTarget {
   }
 
   private static func firmware(_ image: String?, faults: FaultSpec) async throws -> SoakTarget {
-    do {
-      let setup = try QEMUSetup(image: image)
-      return .firmware(
-        try await QEMUBoard.start(setup, start: .whenOpened, faults: faults, seed: .randomSeed()))
-    } catch let error as QEMUFailure {
-      throw CommandFailure(error)
-    }
+    let setup = try QEMUSetup(image: image)
+    return .firmware(
+      try await QEMUBoard.start(setup, start: .whenOpened, faults: faults, seed: .randomSeed()))
   }
 
   func close() async {
@@ -105,14 +101,10 @@ enum SoakTarget {
 
   private func mustPerform(_ command: DeviceCommand) async throws {
     guard case .controlled(let client, _) = self else { return }
-    do {
-      let reply = try await client.perform(command)
-      guard reply.ok else {
-        throw CommandFailure(
-          .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
-      }
-    } catch let failure as ControlClient.Failure {
-      throw CommandFailure(failure)
+    let reply = try await client.perform(command)
+    guard reply.ok else {
+      throw CommandFailure(
+        .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
     }
   }
 

@@ -79,11 +79,11 @@ struct BoardsRun: Sendable {
 
   private func judgement(of outcomes: [TestRun.Outcome]) -> CommandFailure? {
     let failures = zip(boards, outcomes).compactMap { board, outcome in outcome.failure.map { (board, $0) } }
-    guard let first = failures.first(where: { $0.1.status == .testFailed }) ?? failures.first else {
+    guard let first = failures.first(where: { $0.1.kind == .testFailed }) ?? failures.first else {
       return nil
     }
     return CommandFailure(
-      first.1.status,
+      first.1.kind,
       "\(failures.count) of \(boards.count) boards did not pass; \(first.0.name.printable): \(first.1.message)",
       remedy: first.1.remedy)
   }

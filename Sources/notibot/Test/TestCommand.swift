@@ -138,13 +138,21 @@ struct TestCommand: AsyncParsableCommand {
 
   func run() async throws {
     if listSymmetric { return SymmetricMutant.all.forEach { Output.data(TestListing.line(for: $0)) } }
-    let cases = try options.cases(of: suite)
+    let earlier = try options.earlier()
+    let cases = try options.cases(of: suite, earlier)
     if list { return try TestListing.print(cases, json: json) }
-    let seed = seed ?? .randomSeed()
+    let seed = seed ?? earlier?.seed ?? .randomSeed()
+    var runOptions = options
+    runOptions.repetitions = max(options.repetitions, earlier?.repetitions ?? 1)
+    let arguments = CommandLine.arguments.dropFirst()
+    let usesColor = json != "-" && Output.usesColor()
     if let boards = try chosenBoards() {
       let reports = try TestReports(junit: junit, json: json, html: html)
-      let runs = boards.map {
-        BoardsRun.Board(name: $0.name, run: TestRun(cases: cases, seed: seed, rig: $0.rig, options: options))
+      let runs = boards.map { [runOptions] board in
+        var run = TestRun(cases: cases, seed: seed, rig: board.rig, options: runOptions)
+        run.usesColor = usesColor
+        run.again = AgainLine(arguments, board: board.name, seed: seed)
+        return BoardsRun.Board(name: board.name, run: run)
       }
       let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
       let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
@@ -154,10 +162,14 @@ struct TestCommand: AsyncParsableCommand {
     let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
     let showsProgress = options.quiet || (Output.hasTerminal && isatty(STDOUT_FILENO) == 0)
     let rig = try chosenRig()
+    try refuseUnused(by: rig)
     let devices = rig.startsProcesses ? min(boardOptions.jobs ?? TestRun.usualDevices, cases.count) : 1
-    let run = TestRun(
-      cases: cases, seed: seed, rig: rig, options: options, devices: devices, clockStart: start,
+    var configured = TestRun(
+      cases: cases, seed: seed, rig: rig, options: runOptions, devices: devices, clockStart: start,
       showsProgress: showsProgress)
+    configured.usesColor = usesColor
+    configured.again = AgainLine(arguments, seed: seed)
+    let run = configured
     let reports = try TestReports(junit: junit, json: json, html: html)
     let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
     defer { remove() }
@@ -208,7 +220,32 @@ struct TestCommand: AsyncParsableCommand {
     }
     let own: PortName.StandIn = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
     let isOwn = boardOptions.port.isEmpty && rig != nil
-    return try self.rig(rig, at: isOwn ? .standIn(own) : try port())
+    return try self.rig(rig, at: isOwn ? .standIn(own) : try boardOptions.resolvedPort().value)
+  }
+
+  /// Refuses options that the chosen device does not use: they contradict the others.
+  private func refuseUnused(by rig: TestRun.ChosenRig) throws {
+    let (starter, used): (String?, Set<String>) =
+      switch rig {
+      case .port: (nil, ["--port", "--control", "--baud"])
+      case .emulator, .qemu: (self.rig?.rawValue, ["--port"])
+      case .chip: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? [] : ["--port"])
+      // The profile of a name is used; without one it is that of another device.
+      case .pty, .rfc2217, .ble: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? [] : ["--port"])
+      case .firmware: (self.rig?.rawValue, ["--firmware"])
+      case .symmetric: (self.rig?.rawValue, ["--symmetric"])
+      case .att: (nil, ["--att", "--control"])
+      case .ownHost: (nil, [])
+      }
+    let given = [
+      ("--port", !boardOptions.port.isEmpty), ("--control", control != nil),
+      ("--baud", boardOptions.rate.baud != nil), ("--firmware", firmware != nil),
+      ("--symmetric", symmetric != nil), ("--att", att != nil),
+    ]
+    guard let (option, _) = given.first(where: { $0.1 && !used.contains($0.0) }) else { return }
+    let device = starter.map { "--rig \($0)" } ?? used.sorted().first ?? "--self"
+    throw CommandFailure(
+      .usage, "\(option) cannot be combined with \(device)", remedy: "omit one of them")
   }
 
   /// The device that a rig starts, else the one at the port.
@@ -254,14 +291,6 @@ struct TestCommand: AsyncParsableCommand {
     }
     return mutant
   }
-
-  private func port() throws -> PortName {
-    do {
-      return try boardOptions.resolvedPort().value
-    } catch let error as PortError {
-      throw CommandFailure(error)
-    }
-  }
 }
 
 /// `--list`.
@@ -292,13 +321,7 @@ enum TestListing {
       })
     if json == "-" { return try Output.json(document, pretty: true) }
     let text = try Output.document(document, pretty: true) + "\n"
-    do {
-      try Data(text.utf8).write(to: URL(fileURLWithPath: json), options: .atomic)
-    } catch {
-      throw CommandFailure(
-        .unfitEnvironment, "cannot write \(json.printable): \(error.localizedDescription)",
-        remedy: "choose a path that you can write to")
-    }
+    try ReportFile(path: json).write(text)
   }
 
   /// One case in one line: chapter, id, title, needs.

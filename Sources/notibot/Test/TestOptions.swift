@@ -19,7 +19,8 @@ struct TestOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Run only cases that did not pass in this JSON report of an earlier run.", valueName: "file"))
+      "Run only cases that did not pass in this JSON report of an earlier run, with its seed.",
+      valueName: "file"))
   var rerunFailed: String?
 
   @Option(
@@ -46,8 +47,28 @@ struct TestOptions: ParsableArguments {
 
   var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast, waitsLong: slow) }
 
+  /// What `--rerun-failed` repeats: as in its report, so that a fault that depends on the seed shows
+  /// again.
+  struct EarlierRun {
+    var failedIDs: Set<String>
+    var seed: UInt64?
+    /// Enough to get to the round that failed.
+    var repetitions: Int
+  }
+
+  /// `nil` without `--rerun-failed`. Throws `CommandFailure` for an unusable report.
+  func earlier() throws -> EarlierRun? {
+    try rerunFailed.map { path in
+      let report = try Self.report(in: path)
+      let failed = report.failed
+      return EarlierRun(
+        failedIDs: Set(failed.map(\.id)), seed: report.seed ?? report.boards?.first?.seed,
+        repetitions: min(failed.compactMap(\.runs).max() ?? 1, Self.repetitionsRange.upperBound))
+    }
+  }
+
   /// The selected cases of a suite. Throws `CommandFailure` when no case is selected.
-  func cases(of suite: [Case]) throws -> [Case] {
+  func cases(of suite: [Case], _ earlier: EarlierRun?) throws -> [Case] {
     var cases: [Case]
     do {
       cases = try Selection.cases(matching: filter, in: suite)
@@ -55,9 +76,8 @@ struct TestOptions: ParsableArguments {
     } catch {
       throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
     }
-    if let rerunFailed {
-      let ids = try Self.failedIDs(in: rerunFailed)
-      cases = cases.filter { ids.contains($0.id) }
+    if let earlier, let rerunFailed {
+      cases = cases.filter { earlier.failedIDs.contains($0.id) }
       guard !cases.isEmpty else {
         throw CommandFailure(
           .usage, "\(rerunFailed.printable) has no selected case that did not pass",
@@ -76,20 +96,22 @@ struct TestOptions: ParsableArguments {
     struct Entry: Decodable {
       var id: String
       var outcome: String
+      var runs: Int?
     }
 
     var schema: String
+    var seed: UInt64?
     var cases: [Entry]?
     var boards: [Earlier]?
 
-    /// Ids of the cases that did not pass, on all boards.
-    var failedIDs: Set<String> {
-      let own = (cases ?? []).filter { $0.outcome == "failed" || $0.outcome == "errored" }.map(\.id)
-      return Set(own).union((boards ?? []).flatMap(\.failedIDs))
+    /// The cases that did not pass, on all boards.
+    var failed: [Entry] {
+      (cases ?? []).filter { $0.outcome == "failed" || $0.outcome == "errored" }
+        + (boards ?? []).flatMap(\.failed)
     }
   }
 
-  private static func failedIDs(in path: String) throws -> Set<String> {
+  private static func report(in path: String) throws -> Earlier {
     func failure(_ reason: String) -> CommandFailure {
       CommandFailure(
         .usage, "cannot read \(path.printable): \(reason)",
@@ -111,6 +133,6 @@ struct TestOptions: ParsableArguments {
     guard report.schema.hasPrefix(JSONReport.schema) else {
       throw failure("its schema is '\(report.schema.printable)'")
     }
-    return report.failedIDs
+    return report
   }
 }

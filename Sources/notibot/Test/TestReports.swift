@@ -27,9 +27,9 @@ struct TestReports: Sendable {
   /// - Throws: `CommandFailure` when a report could not be written.
   init(junit: String?, json: String?, html: String?) throws(CommandFailure) {
     isJSONOnStdout = json == "-"
-    self.junit = if let junit { try ReportFile(path: junit) } else { nil }
-    self.json = if let json, json != "-" { try ReportFile(path: json) } else { nil }
-    self.html = try HTMLReport.file(at: html)
+    self.junit = try ReportFile.at(junit)
+    self.json = try ReportFile.at(isJSONOnStdout ? nil : json)
+    self.html = try ReportFile.at(html)
     try self.json?.checkDiffers(from: self.junit)
     try self.html?.checkDiffers(from: self.junit)
     try self.html?.checkDiffers(from: self.json)

@@ -51,6 +51,10 @@ struct TestRun: Sendable {
   var clockStart = Instant.zero
   /// Whether stderr shows the progress, as a bar or as a line per 10 %.
   var showsProgress = false
+  /// Whether the lines are coloured.
+  var usesColor = Output.usesColor()
+  /// `nil` for a run of another command.
+  var again: AgainLine?
   private let progress = TestProgress()
 
   init(
@@ -130,7 +134,7 @@ struct TestRun: Sendable {
   ) async -> [CaseResult] {
     let output = Mutex(
       (
-        text: TextReport(cases: cases, usesColor: Output.usesColor()), done: 0,
+        text: TextReport(cases: cases, usesColor: usesColor) { [again] in again?.text(for: $0) }, done: 0,
         bar: Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
       ))
     let queue = CaseQueue(cases, policy: options.policy) { result in
@@ -298,10 +302,10 @@ struct TestRun: Sendable {
 
   private static func failure(of error: any Error) -> CommandFailure {
     switch error {
-    case let error as PortError: CommandFailure(error)
+    case let error as any ClassifiedError: CommandFailure(error)
     case let error as PortRig.NoAnswer:
       CommandFailure(
-        .noAnswer, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
+        error.kind, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
     case let error as PortRig.WrongDevice:
       CommandFailure(
         .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import Foundation
 import Rigs
+import SerialLink
 
 /// `notibot trials`: the back end of scripts/mutants --operators. Not for users, and not listed.
 struct TrialsCommand: AsyncParsableCommand {
@@ -61,7 +62,7 @@ struct TrialsCommand: AsyncParsableCommand {
       let cases = try Selection.cases(matching: filter, in: suite)
       let wrong = try await trial.learn(cases)
       if let order, wrong.isEmpty {
-        try JSONEncoder().encode(trial.order).write(to: URL(fileURLWithPath: order), options: .atomic)
+        try WholeFile.write(JSONEncoder().encode(trial.order), to: order)
       }
       try Output.json(Ready(cases: trial.caseCount, wrong: wrong.map(\.testCase.id)))
     }

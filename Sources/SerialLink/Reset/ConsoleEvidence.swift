@@ -1,0 +1,101 @@
+/// The text that a board sent while it did not answer, and what that says about it.
+package struct ConsoleEvidence: Equatable, Sendable {
+  /// Why a board does not answer. Reason and hint are safe to print.
+  package struct Finding: Hashable, Sendable {
+    package let kind: FailureKind
+    package let reason: String
+    package let hint: String
+    /// Whether nothing at all was received.
+    package var isSilence: Bool { self == .silence }
+
+    static let silence = Finding(
+      kind: .noAnswer, reason: "no answer", hint: "check the port, the power supply of the board, and the rate")
+  }
+
+  /// Text kept, in bytes: some boots of a board.
+  static let textLimitBytes = 8192
+  /// Characters of the quoted line.
+  static let quoteLimit = 100
+  /// Percentage of the characters that must not be text at a wrong rate.
+  static let strangePercent = 30
+  /// Restarts that nobody has asked for, while one answer is awaited.
+  static let restartsLimit = 3
+
+  private var text: [UInt8] = []
+  private var textBytes = 0
+
+  package init() {}
+
+  package mutating func receive(_ bytes: [UInt8]) {
+    textBytes += bytes.count
+    text += bytes.suffix(Self.textLimitBytes)
+    if text.count > 2 * Self.textLimitBytes { text.removeFirst(text.count - Self.textLimitBytes) }
+  }
+
+  /// - Parameter echoes: frames of this host that came back.
+  package func finding(echoes: UInt64) -> Finding {
+    let quote = lines.last { !$0.isEmpty }.map { "; its last line: '\($0.prefix(Self.quoteLimit))'" } ?? ""
+    if echoes > 0 {
+      return Finding(
+        kind: .noAnswer, reason: "no answer, only the frames of this host come back",
+        hint: "check whether RX and TX are connected, and that the firmware at this port is not a console")
+    }
+    guard textBytes > 0 else { return .silence }
+    if isStrange {
+      return Finding(
+        kind: .noAnswer, reason: "no answer, only \(textBytes) bytes that are not text",
+        hint: "the rate is probably wrong: try another one, such as 115200")
+    }
+    if isInLoader {
+      return Finding(
+        kind: .noAnswer, reason: "no answer, the board waits for a download in the loader of its ROM\(quote)",
+        hint: "release its BOOT button and press reset, or flash it")
+    }
+    if let cause = restartCause {
+      return Finding(
+        kind: .deviceRestarted, reason: "no answer, the device restarts again and again (\(cause))\(quote)",
+        hint: "read its console text")
+    }
+    return Finding(
+      kind: .noAnswer, reason: "no answer, only console text (\(textBytes) bytes)\(quote)",
+      hint: "check that this is the right port, and that the firmware speaks the Notibot serial protocol")
+  }
+
+  /// The lines, printable; the first one can be incomplete.
+  private var lines: [String] {
+    text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.map { line in
+      String(decoding: line, as: UTF8.self).printable.trimmingSpaces()
+    }
+  }
+
+  private var isStrange: Bool {
+    let characters = String(decoding: text, as: UTF8.self).unicodeScalars
+    return characters.count { $0.isStrangeInText } * 100 >= characters.count * Self.strangePercent
+  }
+
+  private var isInLoader: Bool {
+    if let boot = ESPBootText(lastIn: text) { return boot.isInLoader }
+    return lines.last { !$0.isEmpty }?.hasPrefix("waiting for download") == true
+  }
+
+  /// The cause of the last start, if the device does not get past its starts: after a fault, or too
+  /// many. A chip that wakes up is as intended, and so is the restart by opening the port.
+  private var restartCause: String? {
+    let starts = lines.compactMap { ESPResetCause(in: $0.utf8) }.filter { !$0.name.contains("SLEEP") }
+    let hasCrashed = lines.contains { $0.hasSuffix("Rebooting...") }
+    guard starts.count >= Self.restartsLimit || hasCrashed || starts.contains(where: { $0.trouble != nil })
+    else { return nil }
+    return starts.last?.name ?? "after a crash"
+  }
+}
+
+extension Unicode.Scalar {
+  /// Neither text, nor white space, nor the first character of an escape sequence.
+  package var isStrangeInText: Bool {
+    switch value {
+    case 0x08...0x0D, 0x1B: false
+    case 0..<0x20, 0x7F...0x9F, 0xFFFD: true
+    default: false
+    }
+  }
+}

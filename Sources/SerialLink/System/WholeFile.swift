@@ -1,0 +1,131 @@
+import Glibc
+
+/// Why a file could not be written. Safe to print.
+package struct FileError: ClassifiedError {
+  package let path: String
+  /// The system's error number.
+  package let number: Int32
+
+  package init(path: String, number: Int32) { (self.path, self.number) = (path, number) }
+
+  package var kind: FailureKind {
+    [EISDIR, ENOTBLK, ENOTSOCK].contains(number) ? .usage : .unfitEnvironment
+  }
+
+  package var description: String {
+    let reason =
+      switch number {
+      case EISDIR: "it is a directory"
+      case ENOTBLK: "it is a disk"
+      case ENOTSOCK: "it is a socket"
+      case ENXIO: "it is a FIFO without a reader"
+      case ETIMEDOUT: "its reader is stalled"
+      default: systemText(number)
+      }
+    return "cannot write \(path.printable): \(reason)"
+  }
+
+  package var hint: String {
+    switch number {
+    case EISDIR, ENOTBLK, ENOTSOCK: "use the path of a file"
+    case ENXIO: "start the reader first"
+    case ENOENT: "create its folder first"
+    case ENOSPC, EDQUOT: "free space on its disk"
+    case EFBIG: "raise the limit with: ulimit -f unlimited"
+    default: "choose a path that you can write to"
+    }
+  }
+}
+
+/// Writes files as a whole: a reader, a crash or a full disk finds the former content or the new
+/// one, and nothing between.
+package enum WholeFile {
+  /// Replaces or creates the file at `path`; links are followed. It is on the disk on return.
+  ///
+  /// - Parameters:
+  ///   - mode: of the file; if omitted, that of the present file, or as the umask allows.
+  ///   - isNew: fails with EEXIST if there is a file; links are not followed.
+  package static func write(
+    _ bytes: some Sequence<UInt8>, to path: String, mode: UInt32? = nil, isNew: Bool = false
+  ) throws(FileError) {
+    let bytes = Array(bytes)
+    let target = isNew ? path : FileSystem.resolved(path) ?? path
+    let present = FileSystem.status(of: target)
+    let draft = Self.draft(of: target)
+    let descriptor = open(
+      draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode ?? (isNew ? 0o600 : 0o666))
+    guard descriptor >= 0 else {
+      // A file that can be written in a folder that cannot, such as one that a container has bound.
+      if !isNew, present != nil, [EACCES, EPERM, EROFS].contains(errno) {
+        return try overwrite(target, with: bytes, named: path)
+      }
+      throw FileError(path: path, number: errno)
+    }
+    if let present, !isNew {
+      _ = fchown(descriptor, present.st_uid, present.st_gid)
+      if mode == nil { _ = fchmod(descriptor, present.st_mode & 0o7777) }
+    }
+    var number = fill(descriptor, with: bytes)
+    if close(descriptor) != 0, number == nil { number = errno }
+    if number == nil {
+      let isPlaced = isNew ? link(draft, target) == 0 : rename(draft, target) == 0
+      if !isPlaced { number = errno }
+    }
+    if isNew || number != nil { unlink(draft) }
+    if !isNew, number == EBUSY || number == EXDEV { return try overwrite(target, with: bytes, named: path) }
+    if let number { throw FileError(path: path, number: number) }
+    syncFolder(of: target)
+  }
+
+  /// Checks that `write` can begin: finds an unusable path before the work is done.
+  package static func check(_ path: String) throws(FileError) {
+    let target = FileSystem.resolved(path) ?? path
+    let present = FileSystem.status(of: target)
+    if present?.isDirectory == true || path.hasSuffix("/") { throw FileError(path: path, number: EISDIR) }
+    let draft = Self.draft(of: target)
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      unlink(draft)
+    } else if present == nil || ![EACCES, EPERM, EROFS].contains(errno) || access(target, W_OK) != 0 {
+      throw FileError(path: path, number: errno)
+    }
+  }
+
+  private static func draft(of target: String) -> String {
+    let slash = target.lastIndex(of: "/").map { target[...$0] } ?? ""
+    return "\(slash).notibot-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+  }
+
+  /// The error's number, or `nil` when the bytes are on the disk.
+  private static func fill(_ descriptor: Int32, with bytes: [UInt8]) -> Int32? {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      guard count >= 0 || errno == EINTR else { return errno }
+      written += max(0, count)
+    }
+    // Some file systems cannot, and need not.
+    return fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP ? nil : errno
+  }
+
+  /// Where only the file itself can be written: its room is reserved before its content is lost.
+  private static func overwrite(_ target: String, with bytes: [UInt8], named path: String) throws(FileError) {
+    let descriptor = open(target, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw FileError(path: path, number: errno) }
+    defer { close(descriptor) }
+    var number = bytes.isEmpty ? 0 : posix_fallocate(descriptor, 0, off_t(bytes.count))
+    if number == EOPNOTSUPP || number == EINVAL { number = 0 }
+    if number == 0 { number = fill(descriptor, with: bytes) ?? 0 }
+    if number == 0, ftruncate(descriptor, off_t(bytes.count)) != 0 { number = errno }
+    if number != 0 { throw FileError(path: path, number: number) }
+  }
+
+  private static func syncFolder(of target: String) {
+    let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
+  }
+}

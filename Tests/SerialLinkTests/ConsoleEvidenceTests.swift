@@ -1,0 +1,70 @@
+import Testing
+
+@testable import SerialLink
+
+@Suite struct ConsoleEvidenceTests {
+  private func finding(_ text: String, echoes: UInt64 = 0) -> ConsoleEvidence.Finding {
+    finding(Array(text.utf8), echoes: echoes)
+  }
+
+  private func finding(_ bytes: [UInt8], echoes: UInt64 = 0) -> ConsoleEvidence.Finding {
+    var evidence = ConsoleEvidence()
+    for byte in bytes { evidence.receive([byte]) }
+    return evidence.finding(echoes: echoes)
+  }
+
+  @Test func `silence is no answer`() {
+    #expect(finding("").isSilence && finding("").kind == .noAnswer)
+  }
+
+  @Test func `console text is quoted by its last line, printable and cut`() {
+    let found = finding("I (31) boot: a\r\nI (32) app: \u{1B}[2Jready\u{9B}\r\n\r\n")
+    #expect(found.kind == .noAnswer && !found.isSilence)
+    #expect(found.reason.contains(#"its last line: 'I (32) app: \u{1b}[2Jready\u{9b}'"#), "\(found.reason)")
+    #expect(finding(String(repeating: "x", count: 20_000)).reason.count < 200)
+  }
+
+  @Test(arguments: [
+    "rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
+    "rst:0x10 (RTCWDT_RTC_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\ninvalid header: 0xffffffff\r\n",
+    "Guru Meditation Error: Core  0 panic'ed (Load access fault)\r\n\r\nRebooting...\r\n",
+    String(repeating: "rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\nI (3) boot: x\r\n", count: 3),
+    "rst:0xf (RTCWDT_BROWN_OUT_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n",
+  ])
+  func `a device that does not get past its start has crashed`(text: String) {
+    let found = finding(text)
+    #expect(found.kind == .deviceRestarted)
+    #expect(found.reason.contains("restarts again and again"))
+  }
+
+  @Test(arguments: [
+    "rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
+    String(repeating: "rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n", count: 5),
+    "I (31) wifi: first:0x3 burst:0x4\r\n",
+  ])
+  func `a start that was asked for, and a chip that wakes up, are no crash`(text: String) {
+    #expect(finding(text).kind == .noAnswer)
+    #expect(finding(text).reason.contains("only console text"))
+  }
+
+  @Test(arguments: [
+    "ESP-ROM:esp32c3-api1-20210207\r\nrst:0x1 (POWERON),boot:0x4 (DOWNLOAD(USB/UART0/1))\r\nwaiting for download\r\n",
+    "waiting for download\r\n",
+  ])
+  func `a board in the loader of its ROM is told to be reset`(text: String) {
+    #expect(finding(text).reason.contains("waits for a download"))
+    #expect(finding(text).hint.contains("reset"))
+  }
+
+  @Test func `bytes at a wrong rate are not text`() {
+    let noise = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 128) }
+    #expect(finding(noise).reason.contains("300 bytes that are not text"))
+    #expect(finding(noise).hint.contains("rate"))
+    #expect(finding("Grüße, 今日は, \u{1B}[0;32mgreen\u{1B}[0m\r\n").reason.contains("only console text"))
+  }
+
+  @Test func `an echo is told from an answer`() {
+    #expect(finding("", echoes: 3).reason.contains("frames of this host"))
+    #expect(!finding("", echoes: 3).isSilence)
+  }
+}
