@@ -2,7 +2,7 @@
 package enum Suite {
   /// Every case, of devices and of the host.
   package static let all: [Case] = [
-    framing, framingLengths, framingBytes, framingCounters, corruption, hostFraming,
+    framing, framingChecks, framingLengths, framingBytes, framingCounters, corruption, hostFraming,
     linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
     linkDetails, attDetails, attLongWrites, attWalks, deliveryDetails,
     // Early: they need more room in the store than other cases.
