@@ -190,14 +190,14 @@ private enum SessionField: CaseIterable {
 }
 
 extension Probe {
-  /// Notes a finding for each TLV of a boot or of a firmware that differs in two SYNACKs.
-  fileprivate func expectSameDevice(
+  /// Notes a finding for each TLV of a boot or of a firmware that differs in two frames.
+  func expectSameDevice(
     _ earlier: [TLV], _ later: [TLV], file: String = #fileID, line: Int = #line
   ) {
     // BOOT_ID to RESET_REASON, DEVICE_ID to PROFILE_HASH.
     for type in [0x0A, 0x0B, 0x0C, 0x0E, 0x0F, 0x10, 0x11, 0x12] as [UInt8] {
       expect(
-        "TLV \(Wire.hex([type])) in the next session", later.value(of: type), is: earlier.value(of: type),
+        "TLV \(Wire.hex([type])) in a later frame", later.value(of: type), is: earlier.value(of: type),
         file: file, line: line)
     }
   }

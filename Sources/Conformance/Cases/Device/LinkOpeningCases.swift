@@ -200,6 +200,7 @@ extension Suite {
       probe.expect("first TLV", tlvs.first, is: .magic)
       probe.expect("VERSIONS", tlvs.value(of: 0x83)?.count, is: 2)
       probe.expect("BOOT_ID", tlvs.value(of: 0x0A)?.count, is: 4)
+      probe.expectSameDevice(TLV.parse(first.payload) ?? [], tlvs)
       probe.expect("session", hello.session, is: 0)
       probe.expect("seq, ack, credit", [hello.seq, hello.ack, hello.credit], is: [0, 0, 0])
     }

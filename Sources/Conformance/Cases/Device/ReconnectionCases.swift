@@ -4,7 +4,8 @@ import NotibotProtocol
 /// What continues and what ends when a host or a device comes back.
 extension Suite {
   static let reconnection: [Case] = [
-    synStopsHellos, otherBootID, staleSession, noncesSinceBoot, halfFrameFromBefore, nothingIntoNewSession,
+    synStopsHellos, otherBootID, randomAtBoot, staleSession, noncesSinceBoot, halfFrameFromBefore,
+    nothingIntoNewSession,
     twoHosts, manySessions, halfOpen, sessionAfterDown, storeAfterReboot,
     portReopened, unplugged,
   ]
@@ -34,6 +35,34 @@ extension Suite {
     probe.expect("BOOT_ID of SYNACK, that of HELLO", probe.session.bootID, is: tlvs)
   }
 
+  static let randomAtBoot = Case(
+    "LNK-12/random-at-boot",
+    "BOOT_ID and the first session id are random: they differ from boot to boot, in each of their bytes",
+    .reconnection, also: ["LNK-5"], needs: [.control]
+  ) { bench in
+    let probe = bench.probe
+    // After 32 boots a bit that has not changed is not random, after six a byte that has not.
+    let boots = bench.hasVirtualTime ? 32 : 6
+    let (same, whole) = bench.hasVirtualTime ? (1 as UInt32, "bit") : (0xFF, "byte")
+    var ids: [UInt32] = []
+    var sessions: [UInt32] = []
+    for _ in 0..<boots {
+      try await bench.restart()
+      try await probe.openSession()
+      ids.append(UInt32(truncatingIfNeeded: probe.session.bootID ?? 0))
+      sessions.append(UInt32(probe.session.id))
+    }
+    for (what, numbers, bits) in [("BOOT_ID", ids, 32), ("the first session id", sessions, 16)] {
+      // Of 16 random bits some can be equal by chance.
+      let equal = boots - Set(numbers).count
+      probe.expect(
+        equal <= (bits == 32 ? 0 : boots / 16 + 1), "\(what) is the same after several boots: \(numbers)")
+      let changed = numbers.reduce(0) { $0 | ($1 ^ numbers[0]) }
+      let fixed = stride(from: 0, to: bits, by: same.nonzeroBitCount).filter { changed >> $0 & same == 0 }
+      probe.expect(fixed.isEmpty, "a \(whole) of \(what) is the same after each boot: \(numbers)")
+    }
+  }
+
   static let staleSession = Case(
     "LNK-20/session-before-reboot",
     "Frames of the session before a restart are answered with RST with the new boot id",
@@ -49,6 +78,8 @@ extension Suite {
     let tlvs = TLV.parse(rst.payload) ?? []
     probe.expect("REASON", tlvs.number(of: 0x14), is: 1)
     probe.expect(tlvs.number(of: 0x0A) != old.bootID, "RST carries the boot id from before the restart")
+    try await probe.openSession()
+    probe.expect("BOOT_ID of RST", tlvs.number(of: 0x0A), is: probe.session.bootID)
   }
 
   static let noncesSinceBoot = Case(

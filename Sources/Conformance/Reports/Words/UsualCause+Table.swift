@@ -14,6 +14,8 @@ extension UsualCause {
     ("FRM-9/silence", #"the receive timeout starts with the frame instead of its last byte, or the silence is decided without reading once more"#),
     ("FRM-13/megabytes-of-noise", #"an index into the receive buffer without a bound"#),
     ("LNK-10/", #"HELLO is sent before the line is ready, or is sent indefinitely"#),
+    ("FRM-16/all-values", #"a line driver translates line ends or masks bytes above 0x7F"#),
+    ("LNK-12/random-at-boot", #"`rand()` with the same seed at each boot, the hardware's generator before it has entropy, or a counter"#),
     ("LNK-13/same-syn-again", #"a repeated SYN opens a second session, so that the answer to the first is lost"#),
     ("LNK-14/old-nonces", #"a replayed SYN, for example from a buffer, opens a session"#),
     ("LNK-20/", #"frames of the session before the restart are accepted in the new one, or are answered endlessly"#),

@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+// A counter or a noisy pin changes few bits; of the ids each bit has to be random (LNK-5, LNK-12).
+static uint32_t mixed(uint32_t x) {
+  x = (x ^ x >> 16) * UINT32_C(0x7FEB352D);
+  x = (x ^ x >> 15) * UINT32_C(0x846CA68B);
+  return x ^ x >> 16;
+}
+
 bool NotibotLine::start(nb_config_t &config, const NotibotOptions &options) {
   config.firmware_name = options.firmwareName;
   config.firmware_version = options.firmwareVersion;
@@ -10,9 +17,9 @@ bool NotibotLine::start(nb_config_t &config, const NotibotOptions &options) {
   config.changed = options.changed;
   config.context = options.context;
   nb_boot_t boot = nb_boot_t();
-  boot.boot_id = options.bootID;
+  boot.boot_id = mixed(options.bootID);
   boot.boot_count = options.bootCount;
-  boot.first_session = static_cast<uint16_t>(options.bootID >> 16);
+  boot.first_session = static_cast<uint16_t>(mixed(boot.boot_id));
   boot.reset_reason = options.resetReason;
   length_ = 0;
   sent_ = 0;

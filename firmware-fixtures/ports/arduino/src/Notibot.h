@@ -19,7 +19,7 @@ struct NotibotOptions {
   const char *firmwareName = nullptr;     // at most 32 bytes of UTF-8
   const char *firmwareVersion = nullptr;  // the same
   uint8_t deviceID[6] = {};               // the base MAC, first octet first
-  uint32_t bootID = 0;                    // random, new at each boot: esp_random(), a noisy ADC, a counter in EEPROM
+  uint32_t bootID = 0;                    // new at each boot: esp_random(), a counter in EEPROM, a noisy ADC
   uint32_t bootCount = 0;
   uint8_t resetReason = 0;                // the numbers of esp_reset_reason_t; 0 unknown
   uint32_t bitsPerSecond = 0;             // of the line; 0 for USB
