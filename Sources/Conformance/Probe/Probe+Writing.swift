@@ -24,7 +24,9 @@ extension Probe {
     _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws -> [UInt8] {
     let pdu = try await writePDU(value, unsolicited: &unsolicited, file: file, line: line)
+    let earlier = unsolicited.items.count
     let reply = try await request(pdu, unsolicited: &unsolicited, file: file, line: line)
+    unsolicited.beforeAnswer = Array(unsolicited.items[earlier...])
     try await listen(into: &unsolicited)
     return try judged(reply)
   }
@@ -72,6 +74,12 @@ extension Probe {
   package func prepare(_ value: [UInt8], file: String = #fileID, line: Int = #line) async throws {
     var skipped = Unsolicited()
     try await prepare(value, unsolicited: &skipped, file: file, line: line)
+  }
+
+  /// A notification as long as a Write Request has room for, with bytes above 0x7F in its text.
+  func longJSON(id: UInt32, rev: Int) -> [UInt8] {
+    let json = { (more: String) in Sample.json(id: id, "é\(more)", more: ",\"rev\":\(rev)") + [0x20] }
+    return json(String(repeating: "x", count: max(0, min(512, session.mtu - 3) - json("").count)))
   }
 
   /// The answer to `writePDU` as one to a Write Request.

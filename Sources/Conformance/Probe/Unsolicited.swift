@@ -1,7 +1,7 @@
 /// Notifications and messages that a device sent without a request, in the order of the wire.
 package struct Unsolicited: Equatable, Sendable {
   /// One notification or message.
-  package enum Item: Equatable, Sendable {
+  package enum Item: Equatable, Sendable, CustomStringConvertible {
     /// The JSON of a notification of Data.
     case event(String)
     /// A message on channel 0 other than SYNCED.
@@ -9,9 +9,20 @@ package struct Unsolicited: Equatable, Sendable {
     /// A notification of Count.
     case count(UInt16)
     case other([UInt8])
+
+    package var description: String {
+      switch self {
+      case .event(let json): json
+      case .message(let bytes): bytes.isEmpty ? "an empty message" : PayloadText.sync(bytes)
+      case .count(let value): "Count \(value)"
+      case .other(let pdu): PayloadText.attribute(pdu)
+      }
+    }
   }
 
   package var items: [Item] = []
+  /// Those before the answer to the latest write; what the write causes comes behind it (ATT-18).
+  package var beforeAnswer: [Item] = []
   /// Whether GONE can replace an event that does not fit (NTF-26).
   private var takesGONE = false
 

@@ -16,9 +16,12 @@ extension Suite {
     try await probe.request(Wire.literal("12 0400 0100"))
     try await probe.requireStoreRoom(3)
     let expired = ",\"exp\":\(Sample.noon - 10)"
-    // Expired when written, and again; a change that expires, and one more. Each also in parts.
+    // Expired when written, and again; a change that expires, and one more; one that was removed.
+    // Each also in parts.
+    let again = ",\"rev\":9"
     let writes: [(UInt32, [String])] = [
       (1, [expired, expired]), (3, ["", ",\"rev\":1\(expired)", ",\"rev\":2\(expired)"]),
+      (1, [again, again]), (3, [again]),
     ]
     for (id, mores) in writes {
       for isLong in [false, true] {
@@ -42,6 +45,39 @@ extension Suite {
         }
         try await probe.expectWritten(Sample.removal(id: id), "the removal")
       }
+    }
+    for (ids, isShut) in [(5...6, true), (7...8, false)] as [(ClosedRange<UInt32>, Bool)] {
+      try await expectEventsBehindWaitingAnswers(probe, ids, of: source, isShut: isShut)
+    }
+  }
+
+  /// Writes two notifications that have expired, while nothing can be sent, or behind an answer
+  /// that is not acknowledged: when they are sent, their events come behind their answers.
+  private static func expectEventsBehindWaitingAnswers(
+    _ probe: Probe, _ ids: ClosedRange<UInt32>, of source: UInt32, isShut: Bool
+  ) async throws {
+    try await probe.openShutSubscribed(as: source)
+    if !isShut { try await probe.grantAll() }
+    let isPipelined = probe.session.features & 1 == 1 && probe.session.peerRequests > 2
+    var pdus = ids.prefix(isPipelined ? 2 : 1).map {
+      Wire.literal("12 0600") + Sample.json(id: $0, more: ",\"exp\":\(Sample.noon - 10)")
+    }
+    guard !probe.isNarrow, pdus.allSatisfy({ $0.count <= probe.session.mtu }), isPipelined || isShut else {
+      return
+    }
+    if !isShut { pdus.insert([0x0A, 3, 0], at: 0) }
+    for pdu in pdus {
+      try await probe.awaitRoom()
+      try await probe.sendData(pdu)
+      _ = try await probe.fence()
+    }
+    let items = try await probe.collect(answers: pdus.count).items
+    for (index, id) in ids.prefix(isPipelined ? 2 : 1).enumerated() {
+      var early = Unsolicited()
+      let answer = items.indices.filter { items[$0] == .other([0x13]) }.dropFirst(index).first
+      early.items = Array(items[..<(answer ?? items.startIndex)])
+      probe.expect("events before the waiting answer to id \(id)", early.count("expired", source, id), is: 0)
+      try await probe.expectWritten(Sample.removal(id: id), "the removal")
     }
   }
 

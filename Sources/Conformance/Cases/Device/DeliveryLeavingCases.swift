@@ -46,6 +46,7 @@ extension Suite {
       probe.expect(
         "ids reported evicted for level \(level)", unsolicited.count("evicted", source, victim), is: 1)
       probe.expect("ids reported gone for level \(level)", unsolicited.goneIDs(source), is: [victim])
+      probe.expect("notifications before the answer for level \(level)", unsolicited.beforeAnswer, is: [])
       victims.append(victim)
       held.removeAll { $0.id == victim }
       held.append(Holding(id, json))

@@ -72,6 +72,7 @@ extension Suite {
       }
       probe.expect("the answer to step \(index)", reply, is: [0x13])
       probe.expect("ids evicted at step \(index)", unsolicited.goneIDs(source), is: [victim])
+      probe.expect("notifications before the answer at step \(index)", unsolicited.beforeAnswer, is: [])
       probe.expect("events of id \(victim)", unsolicited.count("evicted", source, victim), is: 1)
       held[victim] = nil
       if step.level != nil { held[id] = json }
