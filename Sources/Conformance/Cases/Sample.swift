@@ -18,6 +18,19 @@ enum Sample {
         .utf8)
   }
 
+  /// Text in which each byte of UTF-8 occurs, except for 0 and line ends: ASCII, then each byte
+  /// that continues a character, and each that begins one.
+  static let everyByte: String = {
+    var points = Array(0x01...0xBF).filter { $0 != 0x0A && $0 != 0x0D }
+    points += stride(from: 0xC0, to: 0x800, by: 0x40)
+    points += stride(from: 0x800, to: 0xD000, by: 0x1000)
+    points += [0xD7FF, 0xE000, 0xF000] + stride(from: 0x10000, to: 0x110000, by: 0x40000)
+    return String(String.UnicodeScalarView(points.compactMap { UnicodeScalar($0) }))
+  }()
+
+  /// The same characters, the last one first.
+  static let everyByteReversed = String(String.UnicodeScalarView(everyByte.unicodeScalars.reversed()))
+
   /// A notification of exactly `length` bytes, at least 64.
   static func json(length: Int) -> [UInt8] {
     json(String(repeating: "x", count: max(0, length - json("").count)))

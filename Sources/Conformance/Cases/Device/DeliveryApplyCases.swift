@@ -105,12 +105,22 @@ extension Suite {
     try await probe.expectWritten(second)
     let before = try await probe.readCount()
     // The first has the same length and CRC-32; the last two have the same meaning, in other bytes.
-    let others = [
+    var others = [
       Sample.json(id: 1, "4640a9050e"), Sample.json(id: 1, "two"),
       Sample.json(id: 2, "other", more: ",\"rev\":7"),
       Sample.json(id: 1, "e1a31e0316", more: ",\"rev\":0"), first + [0x20],
     ]
-    for json in others {
+    // In a long one a byte of é, a letter, the top bits, and the white space at the end.
+    let long = probe.longJSON(id: 2, rev: 8)
+    for index in long.indices where long[index] == 0xA9 || index % 50 == 0 && long[index] == UInt8(ascii: "x")
+    {
+      others.append(long)
+      others[others.count - 1][index] ^= 1
+    }
+    others.append(long.map { $0 & 0x7F })
+    others.append(long.dropLast() + [0x0A])
+    for (index, json) in others.enumerated() {
+      if index == 5 { try await probe.expectWritten(long, "a change") }
       var unsolicited = Unsolicited()
       let reply = try await probe.writeData(json, unsolicited: &unsolicited)
       probe.expect("the answer to other bytes", reply, is: Wire.literal("01 12 0600 81"))
@@ -118,7 +128,7 @@ extension Suite {
     }
     let after = try await probe.readCount()
     probe.expect("Count", after, is: before)
-    try await probe.expectHeld([Holding(1, first), Holding(2, second)], of: source, highest: 2)
+    try await probe.expectHeld([Holding(1, first), Holding(2, long)], of: source, highest: 2)
   }
 
   static let lowerRevision = Case(

@@ -222,12 +222,31 @@ extension Suite {
       " {\"app\" : \"a\",\r\n\t\"title\":\"b\",\"text\":\"\\u0063\",\"timestamp\":1,\"id\":2 }\n",
       "{\"app\":\"a\",\"title\":\"b\",\"text\":\"c\",\"timestamp\":1,\"\\u0069d\":3,\"unknown\":[1,2]}",
     ]
-    try await probe.requireStoreRoom(inputs.count)
+    try await probe.requireStoreRoom(inputs.count + 1)
     var held: [Holding] = []
     for (index, input) in inputs.enumerated() {
       try await probe.expectWritten(Array(input.utf8), input)
       held.append(Holding(UInt32(index + 1), Array(input.utf8)))
       try await probe.expectHeld(held, of: source, highest: UInt32(index + 1), "after \(input)")
+    }
+    // As long as possible, and each byte that a string can have, in pieces short enough for any
+    // queue of parts: new, once more, and as a change.
+    let scalars = Array(
+      Sample.everyByte.unicodeScalars.filter { $0.value >= 0x20 && !"\"\\".unicodeScalars.contains($0) })
+    var texts: [(UInt32, Int) -> [UInt8]] = [{ probe.longJSON(id: $0, rev: $1) }]
+    for start in stride(from: 0, to: scalars.count, by: 20) {
+      let text = String(String.UnicodeScalarView(scalars[start..<min(start + 20, scalars.count)]))
+      let four = "\"app\":\"\",\"title\":\"\",\"text\":\"\(text)\",\"timestamp\":0"
+      texts.append { Array("{\(four),\"id\":\($0),\"rev\":\($1)}".utf8) }
+    }
+    for (index, text) in texts.enumerated() {
+      let id = UInt32(4 + index)
+      for (step, json) in [text(id, 0), text(id, 0), text(id, 1)].enumerated() {
+        let what = "write \(step) of text \(index)"
+        try await probe.expectWritten(json, what)
+        try await probe.expectHeld(held + [Holding(id, json)], of: source, highest: id, "after \(what)")
+      }
+      try await probe.expectWritten(Sample.removal(id: id), "the removal")
     }
   }
 

@@ -77,13 +77,24 @@ extension Suite {
   ) { bench in
     let probe = bench.probe
     try await probe.open()
-    // A part is echoed. 16 bytes fit at MTU 23, whatever the device's limits are.
-    for first in stride(from: 0, to: 256, by: 16) {
-      let part = Wire.literal("0600 0000") + (first..<first + 16).map { UInt8($0) }
-      let echo = try await probe.request([0x16] + part)
-      probe.expect("the echo of a part that begins with \(first)", echo, is: [0x17] + part)
-      try await probe.request(Wire.literal("18 00"))
+    // Side by side, pairs to which lines and escapes give a meaning; alone, and at both ends.
+    var values: [[UInt8]] = stride(from: 0, to: 256, by: 16).map { first in
+      (first..<first + 16).map { UInt8($0) }
     }
+    values += ["0d0a0d0a", "0a0d", "dbdcdbdd", "7d5e7d5d", "fffd03ff", "1b5b41", "1113", "1003"].map {
+      Wire.literal($0)
+    }
+    for byte in 0...255 as ClosedRange<UInt8> {
+      values += [[byte], [byte, 0x5A, byte], [byte, byte, 0x5A, byte, byte]]
+    }
+    // A part is echoed. 16 bytes fit at MTU 23, and 8 parts in the queue, whatever the limits are.
+    for (index, bytes) in values.enumerated() {
+      let part = Wire.literal("0600 0000") + bytes
+      let echo = try await probe.request([0x16] + part)
+      probe.expect("the echo of a part with [\(Wire.hex(bytes))]", echo, is: [0x17] + part)
+      if index % 8 == 7 { try await probe.request(Wire.literal("18 00")) }
+    }
+    try await probe.request(Wire.literal("18 00"))
   }
 
   static let noEcho = Case(
@@ -127,16 +138,16 @@ extension Suite {
     let control = try bench.requireControl()
     try await probe.open()
     _ = try await probe.fence()
-    let line = (0..<200).map { "\($0) " }.joined()
+    let line = Sample.everyByte + Sample.everyByteReversed
     try await control.perform(.log(line))
     // Text is not acknowledged: a busy device sends its answers first.
     let deadline = probe.now + Probe.patience
-    var text = ""
-    while !text.contains(line), probe.now < deadline {
+    while !probe.textReceived.contains(line.utf8), probe.now < deadline {
       _ = try await probe.frames(for: .milliseconds(20))
-      text = String(decoding: probe.textReceived, as: UTF8.self)
     }
-    probe.expect(text.contains(line), "of \(line.count) bytes of log \(text.count) were sent as text")
+    probe.expect(
+      probe.textReceived.contains(line.utf8),
+      "of \(line.utf8.count) bytes of log \(probe.textReceived.count) were sent as text, or with changes")
   }
 
   static let framedLog = Case(
@@ -150,14 +161,20 @@ extension Suite {
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: features))
       let isFramed = features & UInt32(truncatingIfNeeded: probe.session.features) & 0b1000 != 0
       _ = try await probe.fence()
-      let line = "rig: a line with features \(features)"
-      try await control.perform(.log(line))
-      let frames = try await probe.fence() + probe.frames(for: .milliseconds(20))
-      let logged = frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload)
-      let text = String(decoding: probe.textReceived, as: UTF8.self)
-      probe.expect(
-        "whether the line is in UDATA", String(decoding: logged, as: UTF8.self).contains(line), is: isFramed)
-      probe.expect("whether the line is console text", text.contains(line), is: !isFramed)
+      let lines = ["rig: a line with features \(features)", Sample.everyByte, Sample.everyByteReversed]
+      for (line, what) in zip(lines, ["a line", "every byte of UTF-8", "the same backwards"]) {
+        let start = probe.textReceived.count
+        try await control.perform(.log(line))
+        var (logged, text) = ([], []) as ([UInt8], [UInt8])
+        // A busy device sends its answers first.
+        for _ in 0..<8 where !logged.contains(line.utf8) && !text.contains(line.utf8) {
+          let frames = try await probe.fence() + probe.frames(for: .milliseconds(20))
+          logged += frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload)
+          text = Array(probe.textReceived[start...])
+        }
+        probe.expect("whether \(what) is in UDATA", logged.contains(line.utf8), is: isFramed)
+        probe.expect("whether \(what) is console text", text.contains(line.utf8), is: !isFramed)
+      }
     }
   }
 }
