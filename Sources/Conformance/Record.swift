@@ -7,8 +7,7 @@ package final class Record {
   package static let entriesLimit = 40
   /// Bytes kept of one entry; more are counted only.
   package static let entryLimitBytes = 2048
-  /// The maximum number of findings; a loop over a thousand inputs need not report the same finding
-  /// a thousand times.
+  /// The maximum number of different findings: a loop over a thousand inputs need not report each.
   package static let findingsLimit = 8
 
   private enum Content {
@@ -16,7 +15,15 @@ package final class Record {
     case step(String)
   }
 
-  private(set) package var findings: [Finding] = []
+  /// The findings, each once, with how often it was noted.
+  package var findings: [Finding] {
+    noted.map { finding, times in
+      let more = times == 1 ? "" : " (\(times) times)"
+      return Finding(finding.message + more, file: finding.file, line: finding.line)
+    }
+  }
+
+  private var noted: [(finding: Finding, times: Int)] = []
   /// Whether bytes are records of a connection instead of frames between zeros.
   package var hasRecords = false
   private var entries: [(time: Instant, content: Content)] = []
@@ -26,7 +33,11 @@ package final class Record {
 
   /// Notes a finding; the case continues.
   package func add(_ finding: Finding) {
-    if findings.count < Self.findingsLimit { findings.append(finding) }
+    if let index = noted.firstIndex(where: { $0.finding == finding }) {
+      noted[index].times += 1
+    } else if noted.count < Self.findingsLimit {
+      noted.append((finding, 1))
+    }
   }
 
   /// Notes bytes that passed.

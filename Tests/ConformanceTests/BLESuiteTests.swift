@@ -41,7 +41,10 @@ import Testing
       return
     }
     #expect(findings.count == 1)
-    #expect(findings.first?.message == "the answer to 0a 0600 is [0b], expected [010a060002]")
+    #expect(
+      findings.first?.message
+        == "the answer to 0a 0600 is Value, no value [0b], expected Error 0x02, read not permitted (to Read) [010a060002]"
+    )
   }
 
   @Test func `only cases about sessions, the host or the clock are excluded`() {

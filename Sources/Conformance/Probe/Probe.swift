@@ -172,8 +172,7 @@ package final class Probe {
   package func expect<Value: Equatable>(
     _ what: String, _ actual: Value, is expected: Value, file: String = #fileID, line: Int = #line
   ) {
-    expect(
-      actual == expected, "\(what) is \(show(actual)), expected \(show(expected))", file: file, line: line)
+    expect(actual == expected, FindingText.difference(what, actual, expected), file: file, line: line)
   }
 
   /// The value; if it is nil, the case ends.
@@ -182,21 +181,5 @@ package final class Probe {
   ) throws -> Value {
     guard let value else { throw Finding(message(), file: file, line: line) }
     return value
-  }
-
-  private func show<Value>(_ value: Value) -> String {
-    let mirror = Mirror(reflecting: value)
-    if mirror.displayStyle == .optional {
-      return mirror.children.first.map { show(any: $0.value) } ?? "missing"
-    }
-    return show(any: value)
-  }
-
-  private func show(any value: Any) -> String {
-    switch value {
-    case let bytes as [UInt8]: "[\(Wire.hex(bytes, limit: 64))]"
-    case let number as UInt64 where number > 0xFFFF: "\(number) (0x\(String(number, radix: 16)))"
-    case _: "\(value)"
-    }
   }
 }
