@@ -1,7 +1,7 @@
-/// Decides which requests the live page answers: a value, without I/O.
-///
-/// Other users of the machine and other pages of the browser can reach a port on loopback. The
-/// former do not know the token; the latter cannot forge `Host` and `Origin`.
+import NotibotProtocol
+
+/// Decides which requests the live page answers: a value, without I/O. Other users of the machine
+/// do not know the token; `LoopbackGate` refuses other pages of the browser.
 struct ViewGate: Sendable {
   enum Route: Equatable, Sendable {
     case page, script, style, events, command
@@ -33,17 +33,8 @@ struct ViewGate: Sendable {
   /// What a request asks for.
   /// - Parameter values: the values of all header fields with a name.
   func route(method: String, path: String, values: (String) -> [String]) throws(Refusal) -> Route {
-    let hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
-    let host = values("Host")
-    guard host.count == 1, hosts.contains(host[0].lowercased()) else {
-      throw Refusal(status: 403, reason: "unknown Host")
-    }
-    let origin = values("Origin")
-    guard origin.allSatisfy({ hosts.map { "http://" + $0 }.contains($0) }) else {
-      throw Refusal(status: 403, reason: "another Origin")
-    }
-    guard values("Sec-Fetch-Site").allSatisfy({ ["same-origin", "none"].contains($0) }) else {
-      throw Refusal(status: 403, reason: "a request of another site")
+    if let problem = LoopbackGate(port: port, hasPages: true).problem(values) {
+      throw Refusal(status: 403, reason: problem)
     }
     let parts = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0].isEmpty, isToken(parts[1]) else {
@@ -62,7 +53,7 @@ struct ViewGate: Sendable {
       throw Refusal(status: 405, reason: "wrong method")
     }
     if route == .command {
-      guard origin.count == 1 else { throw Refusal(status: 403, reason: "no Origin") }
+      guard values("Origin").count == 1 else { throw Refusal(status: 403, reason: "no Origin") }
       guard values("Content-Type") == ["application/json"] else {
         throw Refusal(status: 415, reason: "not JSON")
       }
