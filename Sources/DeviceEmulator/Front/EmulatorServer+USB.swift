@@ -117,7 +117,7 @@ package struct USBIPListener: Sendable {
   ) async throws(PortError) -> USBIPListener {
     let admission = ConnectionAdmission(limit: connectionsLimit + servers.count)
     do {
-      let channel = try await ServerBootstrap(group: loop)
+      let channel = try await ServerBootstrap.pausing(on: loop)
         .serverChannelOption(.backlog, value: backlog)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

@@ -22,7 +22,7 @@ package struct EmulatorSocket: Sendable {
   ) async throws(PortError) -> EmulatorSocket {
     do {
       let (place, channel) = try await SocketPlace.take(path, on: loop) { draft in
-        try await ServerBootstrap(group: loop)
+        try await ServerBootstrap.pausing(on: loop)
           .serverChannelOption(.backlog, value: backlog)
           .childChannelOption(.autoRead, value: false)
           .childChannelInitializer { channel in

@@ -51,7 +51,7 @@ package struct NetworkListener: Sendable {
   ) async throws(PortError) -> NetworkListener {
     let service = address.service
     do {
-      let channel = try await ServerBootstrap(group: loop)
+      let channel = try await ServerBootstrap.pausing(on: loop)
         .serverChannelOption(.backlog, value: backlog)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
