@@ -40,10 +40,20 @@ struct OutboxPartsTests {
       var keys = OutboxKeys([])
       let key = try #require(IdempotencyKey("one"))
       let record = keys.add(key, of: Self.number(1), digest: 0, at: 100, keptFor: 50)
-      #expect(keys.forget(at: 149) { _ in false } == [])
-      #expect(keys.forget(at: 150 + late) { _ in false } == [record.row])
+      #expect(keys.forget(at: 149, keptFor: 50) { _ in false } == [])
+      #expect(keys.forget(at: 150 + late, keptFor: 50) { _ in false } == [record.row])
       #expect(keys[key] == nil)
     }
+  }
+
+  @Test func `a key of the future does not keep later ones`() throws {
+    var keys = OutboxKeys([])
+    let (future, later) = (try #require(IdempotencyKey("future")), try #require(IdempotencyKey("later")))
+    let first = keys.add(future, of: Self.number(1), digest: 0, at: 100_000, keptFor: 50)
+    let second = keys.add(later, of: Self.number(2), digest: 0, at: 100, keptFor: 50)
+    #expect(keys.forget(at: 140, keptFor: 50) { _ in false } == [])
+    #expect(keys.forget(at: 150, keptFor: 50) { _ in false } == [second.row])
+    #expect(keys.forget(at: 190, keptFor: 50) { _ in false } == [first.row])
   }
 
   // MARK: The journal

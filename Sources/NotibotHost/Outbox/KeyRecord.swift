@@ -25,4 +25,9 @@ package struct KeyRecord: Hashable, Sendable {
     self.submittedAt = submittedAt
     self.keepUntil = keepUntil
   }
+
+  func kept(until seconds: Int64) -> KeyRecord {
+    KeyRecord(
+      row: row, key: key, number: number, digest: digest, submittedAt: submittedAt, keepUntil: seconds)
+  }
 }

@@ -42,13 +42,22 @@ struct OutboxKeys: Equatable, Sendable {
     lastRow = max(lastRow, record.row)
   }
 
-  /// Forgets the oldest keys whose time is over; returns their rows.
+  /// Forgets the oldest keys whose time is over; returns their rows. The time of a key that lasts
+  /// longer than `retention` is brought back: the clock was set back since.
   /// - Parameter mustStay: whether the notification of this number is in the outbox, or was a
   ///   moment ago.
-  mutating func forget(at seconds: Int64, unless mustStay: (OutboxNumber) -> Bool) -> [Int64] {
+  mutating func forget(
+    at seconds: Int64, keptFor retention: Int64, unless mustStay: (OutboxNumber) -> Bool
+  ) -> [Int64] {
     var rows: [Int64] = []
     for _ in 0..<Self.forgottenLimit {
-      guard let key = aging.first, let oldest = self[key], seconds >= oldest.keepUntil else { break }
+      guard let key = aging.first, let oldest = self[key] else { break }
+      if oldest.keepUntil - seconds > retention {
+        records[key] = .value(oldest.kept(until: seconds + retention))
+        aging.append(aging.removeFirst())
+        continue
+      }
+      guard seconds >= oldest.keepUntil else { break }
       aging.removeFirst()
       if mustStay(oldest.number) {
         lingering[oldest.number, default: []].append(oldest)

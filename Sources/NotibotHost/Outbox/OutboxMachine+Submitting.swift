@@ -50,7 +50,9 @@ extension OutboxMachine {
     guard let seconds = seconds(at: now) else { return }
     let (shelf, journal) = (shelf, journal)
     // The rows of pending commits are not there yet to be deleted.
-    let rows = keys.forget(at: seconds) { shelf[$0] != nil || !journal.isDurable($0, upTo: .max) }
+    let rows = keys.forget(at: seconds, keptFor: options.keyRetentionSeconds) {
+      shelf[$0] != nil || !journal.isDurable($0, upTo: .max)
+    }
     self.journal.markForgotten(rows)
   }
 
