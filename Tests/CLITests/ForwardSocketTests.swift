@@ -80,21 +80,6 @@ import Testing
     }
   }
 
-  @Test func `a client beyond the limit is refused with the reason, and the others are served`() async throws
-  {
-    try await withSocket { _, _, path in
-      let present = try (1...64).map { _ in try SocketClient(path) }
-      // The last one has been admitted when it is answered.
-      present[63].write(Forwarding.line("1") + "\n")
-      #expect(try await present[63].answer(0)["result"] == "queued")
-      let turnedAway = try await SocketClient(path).rest()
-      #expect(turnedAway.map { $0["result"] } == ["rejected"])
-      #expect(turnedAway.first?["reason"] == "already 64 clients are connected")
-      present[0].write(Forwarding.line("2") + "\n")
-      #expect(try await present[0].answer(0)["result"] == "queued")
-    }
-  }
-
   @Test func `a second one does not replace the socket, unless its owner is dead`() async throws {
     try await withSocket { forwarding, _, path in
       let ending = try await run(

@@ -2,8 +2,8 @@ import Glibc
 package import NIOCore
 import NIOPosix
 
-/// The path of a listening unix socket, mode 0600. It replaces the socket of a dead process but
-/// nothing else, and is not removed if another process has replaced it.
+/// The path of a listening unix socket, mode 0600, or 0660 for a group. It replaces the socket of a
+/// dead process but nothing else, and is not removed if another process has replaced it.
 package struct SocketPlace: Sendable {
   /// Why it is not possible to listen there.
   package enum Failure: Error, Equatable, Sendable {
@@ -24,10 +24,12 @@ package struct SocketPlace: Sendable {
 
   /// Binds a server and moves its socket to `path`.
   /// - Parameters:
+  ///   - group: whose members can connect; nil: this user only.
   ///   - bind: listens at the given path: the socket gets its final name when its mode is set.
   ///   - close: ends a server whose socket cannot be moved to `path`.
   package static func take<Server>(
-    _ path: String, on loop: any EventLoop, bind: (_ draft: String) async throws -> Server,
+    _ path: String, on loop: any EventLoop, group: UInt32? = nil,
+    bind: (_ draft: String) async throws -> Server,
     close: (Server) async -> Void
   ) async throws(Failure) -> (place: SocketPlace, server: Server) {
     guard path.utf8.count <= pathLimitBytes else { throw .pathTooLong }
@@ -41,7 +43,10 @@ package struct SocketPlace: Sendable {
       throw .system(errno: (error as? IOError)?.errnoCode ?? EIO)
     }
     var status = stat()
-    guard chmod(draft, 0o600) == 0, rename(draft, path) == 0, lstat(path, &status) == 0 else {
+    let isGiven = group.map { chown(draft, uid_t.max, $0) == 0 } ?? true
+    guard isGiven, chmod(draft, group == nil ? 0o600 : 0o660) == 0, rename(draft, path) == 0,
+      lstat(path, &status) == 0
+    else {
       let number = errno
       unlink(draft)
       await close(server)

@@ -78,7 +78,7 @@ package final class OutputQueue: Sendable {
     while let next = next() {
       for start in stride(from: 0, to: next.count, by: Self.writeBytes) {
         let part = Array(next[start..<min(start + Self.writeBytes, next.count)])
-        if let number = Self.writeAll(part, to: descriptor) {
+        if let number = StandardStream.write(part, to: descriptor) {
           state.withLock { $0.hasFailed = true }
           return failure(number)
         }
@@ -100,23 +100,5 @@ package final class OutputQueue: Sendable {
       (state.waiting, state.leavingCount) = ([], next.count)
       return next
     }
-  }
-
-  /// Writes all bytes; waits for a reader. Returns the error's number if that fails.
-  package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count >= 0 {
-        written += count
-      } else if errno == EAGAIN {
-        // Another process made the terminal or pipe non-blocking.
-        var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&room, 1, -1)
-      } else if errno != EINTR {
-        return errno
-      }
-    }
-    return nil
   }
 }

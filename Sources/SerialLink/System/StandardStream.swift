@@ -9,25 +9,26 @@ package enum StandardStream {
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Writes all of `text`, and waits for a slow reader. Returns the error's number when not all was
+  /// Writes all bytes, and waits for a slow reader. Returns the error's number when not all were
   /// written.
-  package static func write(_ text: String, to descriptor: Int32) -> Int32? {
-    var text = text
-    return text.withUTF8 { bytes -> Int32? in
-      var written = 0
-      while written < bytes.count {
-        let count = Glibc.write(descriptor, bytes.baseAddress! + written, bytes.count - written)
-        if count >= 0 {
-          written += count
-        } else if errno == EAGAIN {
-          // Another process made the terminal or pipe non-blocking.
-          var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          poll(&wait, 1, -1)
-        } else if errno != EINTR {
-          return errno
-        }
+  package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        written += count
+      } else if errno == EAGAIN {
+        // Another process made the terminal or pipe non-blocking.
+        var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&room, 1, -1)
+      } else if errno != EINTR {
+        return errno
       }
-      return nil
     }
+    return nil
+  }
+
+  package static func write(_ text: String, to descriptor: Int32) -> Int32? {
+    write(Array(text.utf8), to: descriptor)
   }
 }

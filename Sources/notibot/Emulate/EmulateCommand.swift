@@ -134,6 +134,7 @@ struct EmulateCommand: AsyncParsableCommand {
     if devices.isEmpty { devices = [(try adapted(chosen ?? .standard), nil)] }
     let (plan, viewed, viewPort) = (devices, view, viewPort)
     let untilInputEnds = untilInputEnds
+    Output.beginServing()
     try await Interruption.cancelling {
       if untilInputEnds { Self.cancelWhenInputEnds() }
       var running = RunningEmulators()

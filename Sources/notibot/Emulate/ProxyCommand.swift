@@ -39,6 +39,7 @@ struct ProxyCommand: AsyncParsableCommand {
     let target = try port.resolvedPort().value
     let bitsPerSecond = try port.resolvedBitsPerSecond().value
     let link = try link ?? defaultLink()
+    Output.beginServing()
     try await Interruption.cancelling {
       try await BoardAccess.withPort(port.line) { name in
         let board = try await BoardAccess.located(

@@ -35,6 +35,12 @@ struct ForwardCommand: AsyncParsableCommand {
       discussion: "Runs until interrupted.", valueName: "unix:path"))
   var listen: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Group whose members can connect to the socket of --listen (default: only this user).",
+      valueName: "name"))
+  var group: String?
+
   @Flag(help: "Print connection changes on standard output as JSON, instead of as text on standard error.")
   var json = false
 
@@ -80,6 +86,7 @@ struct ForwardCommand: AsyncParsableCommand {
           "--listen runs until interrupted; it cannot be combined with --timeout or --no-wait")
       }
     }
+    guard group == nil || listen != nil else { throw ValidationError("--group needs --listen") }
     guard !noWait || timeout == nil else {
       throw ValidationError("--no-wait cannot be combined with --timeout")
     }
@@ -87,6 +94,8 @@ struct ForwardCommand: AsyncParsableCommand {
 
   func run() async throws {
     let command = self
+    // Standard input, the only writer otherwise, waits for the reader of its results.
+    if listen != nil { Output.beginServing() }
     try await Interruption.cancelling { try await command.forward() }
   }
 
@@ -126,10 +135,10 @@ struct ForwardCommand: AsyncParsableCommand {
       }
     }
     let listen = listen.map { String($0.dropFirst(5)) }
-    let (noWait, timeout) = (noWait, timeout)
+    let (noWait, timeout, group) = (noWait, timeout, group)
     let feeding = Task {
       if let listen {
-        try await ForwardSocket.serve(at: listen, forwarder, results)
+        try await ForwardSocket.serve(at: listen, group: group, forwarder, results)
       } else {
         try await Self.feed(InputLines(path: "-"), to: forwarder, results)
         if !noWait { try await forwarder.finish(within: timeout.map { .seconds($0) }) }

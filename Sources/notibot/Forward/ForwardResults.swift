@@ -99,9 +99,14 @@ final class ForwardResults: Sendable {
   // MARK: Clients
 
   /// From now on `sink` receives the results of this client's notifications.
-  func attach(_ client: Int, _ sink: ForwardRoutes.Sink) {
-    state.withLock { $0.routes.attach(client, sink) }
+  func attach(_ client: Int, _ sink: ForwardRoutes.Sink, _ pace: ForwardPace) {
+    state.withLock { $0.routes.attach(client, sink, pace) }
   }
+
+  func isAttached(_ client: Int) -> Bool { state.withLock { $0.routes.isAttached(client) } }
+
+  /// Disconnects the oldest client that waits for no result. Returns whether there is one.
+  func detachIdle() -> Bool { state.withLock { $0.routes.detachIdle() } }
 
   func detach(_ client: Int) {
     state.withLock { $0.routes.detach(client) }

@@ -6,6 +6,7 @@ struct ForwardRoutes {
 
   private struct Client {
     var sink: Sink
+    var pace: ForwardPace
     /// Submissions that are neither queued nor rejected yet.
     var submitted = 0
     /// Notifications of this client that are neither delivered nor refused yet.
@@ -19,9 +20,12 @@ struct ForwardRoutes {
   private var clients: [Int: Client] = [:]
   private var routes: [Int64: Int] = [:]
 
-  mutating func attach(_ client: Int, _ sink: Sink) {
-    clients[client] = Client(sink: sink)
+  mutating func attach(_ client: Int, _ sink: Sink, _ pace: ForwardPace) {
+    clients[client] = Client(sink: sink, pace: pace)
   }
+
+  /// Whether the client has not been disconnected from this side.
+  func isAttached(_ client: Int) -> Bool { clients[client] != nil }
 
   mutating func detach(_ client: Int) {
     clients[client] = nil
@@ -33,13 +37,24 @@ struct ForwardRoutes {
     endIfDone(client)
   }
 
+  /// Disconnects the oldest client that waits for no result. Returns whether there is one.
+  mutating func detachIdle() -> Bool {
+    let idle = clients.filter { $0.value.submitted == 0 && $0.value.open.isEmpty }.keys.min()
+    guard let idle, let client = clients[idle] else { return false }
+    detach(idle)
+    client.sink.finish()
+    return true
+  }
+
   /// Called before a submission is passed on; each is followed by `noteQueued` or `noteRejection`.
   mutating func noteSubmission(of client: Int) {
     clients[client]?.submitted += 1
+    clients[client]?.pace.add()
   }
 
   mutating func noteRejection(of client: Int) {
     clients[client]?.submitted -= 1
+    clients[client]?.pace.remove()
     endIfDone(client)
   }
 
@@ -53,6 +68,7 @@ struct ForwardRoutes {
   mutating func noteQueued(_ number: Int64, of client: Int) {
     guard clients[client] != nil else { return }
     clients[client]?.submitted -= 1
+    clients[client]?.pace.remove()
     clients[client]?.open.insert(number)
     setRoute(of: number, to: client)
   }
@@ -80,12 +96,14 @@ struct ForwardRoutes {
 
   /// Disconnects a client that does not read its results.
   mutating func send(_ document: ForwardDocument, to client: Int) {
-    guard let sink = clients[client]?.sink else { return }
-    switch sink.yield(document.lineBytes) {
+    guard let known = clients[client] else { return }
+    // Before it can be taken.
+    known.pace.add()
+    switch known.sink.yield(document.lineBytes) {
     case .enqueued: break
     case .dropped, .terminated:
-      sink.finish()
       detach(client)
+      known.sink.finish()
     @unknown default: break
     }
   }

@@ -15,14 +15,18 @@ enum ForwardSocket {
 
   static let clientsLimit = 64
   /// Unread results of a client; a client with more is disconnected.
-  static let resultsLimit = 4096
+  static let resultsLimit = 65_536
+  /// Lines that are submitted together, at most.
+  static let batchLimit = 256
 
   /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be
   /// made.
-  static func serve(at path: String, _ forwarder: Forwarder, _ results: ForwardResults) async throws {
+  static func serve(
+    at path: String, group: String?, _ forwarder: Forwarder, _ results: ForwardResults
+  ) async throws {
     try checkFolder(of: path)
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let (place, server) = try await take(path, on: loop)
+    let (place, server) = try await take(path, try group.map(gid), on: loop)
     defer { place.leave() }
     Output.note("listening at \(path.printable)")
     try await accept(server, forwarder, results)
@@ -38,7 +42,9 @@ enum ForwardSocket {
         for try await connection in connections {
           last += 1
           let number = last
-          let isAdmitted = present.count.add(1, ordering: .relaxed).newValue <= clientsLimit
+          let count = present.count.add(1, ordering: .relaxed).newValue
+          // One that is only connected makes room.
+          let isAdmitted = count <= clientsLimit || results.detachIdle()
           group.addTask {
             defer { present.count.subtract(1, ordering: .relaxed) }
             // An error of one client does not affect the others.
@@ -64,12 +70,20 @@ enum ForwardSocket {
 
   // MARK: Its place
 
+  private static func gid(of group: String) throws -> UInt32 {
+    guard let entry = getgrnam(group) else {
+      throw CommandFailure(
+        .usage, "there is no group '\(group.printable)'", remedy: "create it with groupadd")
+    }
+    return entry.pointee.gr_gid
+  }
+
   private static func take(
-    _ path: String, on loop: any EventLoop
+    _ path: String, _ group: UInt32?, on loop: any EventLoop
   ) async throws -> (SocketPlace, NIOAsyncChannel<Connection, Never>) {
     do {
-      return try await SocketPlace.take(path, on: loop) { draft in
-        try await ServerBootstrap(group: loop)
+      return try await SocketPlace.take(path, on: loop, group: group) { draft in
+        try await ServerBootstrap.pausing(on: loop)
           .serverChannelOption(.backlog, value: 128)
           .childChannelOption(.allowRemoteHalfClosure, value: true)
           .bind(unixDomainSocketPath: draft) { channel in
@@ -141,16 +155,22 @@ private struct ForwardClient {
   func serve(_ connection: ForwardSocket.Connection) async throws {
     let (lines, sink) = AsyncStream<[UInt8]>.makeStream(
       bufferingPolicy: .bufferingOldest(ForwardSocket.resultsLimit))
-    results.attach(number, sink)
+    let pace = ForwardPace()
+    results.attach(number, sink, pace)
     defer { results.detach(number) }
     try await connection.executeThenClose { inbound, outbound in
       try await withThrowingTaskGroup { group in
         group.addTask {
-          for await line in lines { try await outbound.write(ByteBuffer(bytes: line)) }
+          defer { pace.end() }
+          for await line in lines {
+            try await outbound.write(ByteBuffer(bytes: line))
+            pace.remove()
+          }
+          guard results.isAttached(number) else { throw Detached() }
           outbound.finish()
         }
         group.addTask {
-          try await receive(inbound)
+          try await receive(inbound, pace)
           results.noteEnd(of: number)
         }
         // A client that does not read its results, or whose line is too long, is disconnected.
@@ -165,25 +185,26 @@ private struct ForwardClient {
     }
   }
 
+  /// The client was disconnected from this side.
+  private struct Detached: Error {}
+
   private struct LineTooLong: Error {}
 
-  private func receive(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
+  private func receive(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ pace: ForwardPace) async throws
+  {
     var unread = ByteBuffer()
     var line = 0
     for try await var bytes in inbound {
       unread.discardReadBytes()
       unread.writeBuffer(&bytes)
-      var batch: [SubmissionRequest] = []
-      while let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-        let content = unread.readBytes(length: end - unread.readerIndex) ?? []
-        unread.moveReaderIndex(forwardBy: 1)
-        line += 1
-        guard content.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
-        if let submission = results.submission(for: content, line: line, client: number) {
-          batch.append(submission)
-        }
+      var hasLines = true
+      while hasLines {
+        await pace.untilOpen()
+        let batch: [SubmissionRequest]
+        (batch, hasLines) = takeLines(from: &unread, &line)
+        _ = await forwarder.submit(batch)
+        try Task.checkCancellation()
       }
-      _ = await forwarder.submit(batch)
       if unread.readableBytes > InputLines.lineLimitBytes { throw LineTooLong() }
     }
     // The last line can lack its newline.
@@ -192,5 +213,23 @@ private struct ForwardClient {
         for: Array(unread.readableBytesView), line: line + 1, client: number)
     else { return }
     _ = await forwarder.submit([submission])
+  }
+
+  /// The submissions of the next lines, and whether there can be more lines.
+  private func takeLines(from unread: inout ByteBuffer, _ line: inout Int) -> ([SubmissionRequest], Bool) {
+    var batch: [SubmissionRequest] = []
+    for _ in 0..<ForwardSocket.batchLimit {
+      guard let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else {
+        return (batch, false)
+      }
+      let content = unread.readBytes(length: end - unread.readerIndex) ?? []
+      unread.moveReaderIndex(forwardBy: 1)
+      line += 1
+      guard content.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
+      if let submission = results.submission(for: content, line: line, client: number) {
+        batch.append(submission)
+      }
+    }
+    return (batch, true)
   }
 }

@@ -16,40 +16,19 @@ enum FirmwareFile {
   }
 
   private static func readNow(_ path: String) -> Result<[UInt8], CommandFailure> {
-    func failure(_ reason: String, _ remedy: String = "") -> Result<[UInt8], CommandFailure> {
-      .failure(CommandFailure(.usage, "cannot read \(path.printable): \(reason)", remedy: remedy))
+    do throws(RegularFile.Problem) {
+      let bytes = try RegularFile.read(path, limitBytes: limitBytes, flags: O_NOFOLLOW)
+      guard bytes.isEmpty else { return .success(bytes) }
+      return .failure(CommandFailure(.usage, "cannot read \(path.printable): it is empty"))
+    } catch {
+      let (reason, remedy) =
+        switch error {
+        case .system(errno: ELOOP): ("it is a symbolic link", "name the file that it points to")
+        case .directory: (error.description, "name a file in it")
+        case .tooLong: ("it has more than \(limitBytes >> 20) MB", "")
+        case .system, .notRegular: (error.description, "")
+        }
+      return .failure(CommandFailure(.usage, "cannot read \(path.printable): \(reason)", remedy: remedy))
     }
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-    guard descriptor >= 0 else {
-      let problem = errno
-      guard problem != ELOOP else {
-        return failure("it is a symbolic link", "name the file that it points to")
-      }
-      return failure(String(cString: strerror(problem)))
-    }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return failure(String(cString: strerror(errno))) }
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: break
-    case S_IFDIR: return failure("it is a directory", "name a file in it")
-    case _: return failure("it is not a regular file")
-    }
-    guard status.st_size > 0 else { return failure("it is empty") }
-    guard status.st_size <= limitBytes else { return failure("it has more than \(limitBytes >> 20) MB") }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var count = 0
-    while count < bytes.count {
-      let taken = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + count, $0.count - count) }
-      if taken < 0, errno == EINTR { continue }
-      guard taken > 0 else { return failure("it became shorter while it was read") }
-      count += taken
-    }
-    return .success(bytes)
-  }
-
-  private static func read(_ descriptor: Int32, _ start: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    Glibc.read(descriptor, start, count)
   }
 }

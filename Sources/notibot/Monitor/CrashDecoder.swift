@@ -49,12 +49,13 @@ struct CrashDecoder: Sendable {
   /// 18 without a program.
   init(elf path: String) throws(CommandFailure) {
     elf = path
-    var status = stat()
-    guard stat(path, &status) == 0 else {
-      throw CommandFailure(.usage, "cannot read \(path.printable): \(String(cString: strerror(errno)))")
+    let file: FileHandle
+    do throws(RegularFile.Problem) {
+      file = FileHandle(fileDescriptor: try RegularFile.open(path), closeOnDealloc: true)
+    } catch {
+      throw CommandFailure(.usage, "cannot read \(path.printable): \(error)")
     }
-    guard status.st_mode & S_IFMT == S_IFREG, let handle = FileHandle(forReadingAtPath: path),
-      let head = try? handle.read(upToCount: 20), head.count == 20,
+    guard let head = try? file.read(upToCount: 20), head.count == 20,
       head.prefix(5) == Data([0x7F, 0x45, 0x4C, 0x46, 1]),
       let known = Self.programs[UInt16(head[18]) | UInt16(head[19]) << 8]
     else {

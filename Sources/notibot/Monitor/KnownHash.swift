@@ -1,6 +1,7 @@
 import Digests
 import Foundation
 import Glibc
+import SerialLink
 import Synchronization
 
 /// The SHA-256 of a file, calculated again only when the file has changed.
@@ -21,9 +22,9 @@ final class KnownHash: Sendable {
 
   /// In hexadecimal digits; `nil` if the file cannot be read, or is too large.
   func value(of path: String) -> String? {
-    guard let handle = FileHandle(forReadingAtPath: path), let version = Self.version(of: handle) else {
-      return nil
-    }
+    guard let descriptor = try? RegularFile.open(path) else { return nil }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    guard let version = Self.version(of: handle) else { return nil }
     if let known = known.withLock(\.self), known.version == version { return known.hash }
     guard version.sizeBytes <= Self.limitBytes, let data = try? handle.readToEnd() else { return nil }
     let hash = SHA256.digest(data).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -33,7 +34,7 @@ final class KnownHash: Sendable {
 
   private static func version(of handle: FileHandle) -> Version? {
     var status = stat()
-    guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard fstat(handle.fileDescriptor, &status) == 0 else { return nil }
     return Version(
       device: status.st_dev, node: status.st_ino, sizeBytes: status.st_size,
       changedSeconds: status.st_mtim.tv_sec, changedNanoseconds: status.st_mtim.tv_nsec)

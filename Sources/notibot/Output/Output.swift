@@ -44,9 +44,7 @@ enum Output {
   private static func put(_ text: String) {
     guard !text.isEmpty else { return }
     if isatty(STDOUT_FILENO) == 1 { closeProgress() }
-    guard let number = StandardStream.write(text, to: STDOUT_FILENO) else { return }
-    loss.withLock { $0 = $0 ?? Loss(number: number) }
-    Interruption.cancel()
+    if let number = write(text, to: STDOUT_FILENO) { lose(number) }
   }
 
   /// Writes one JSON document, or one line of NDJSON, to stdout. Keys are sorted, so that outputs
@@ -94,13 +92,13 @@ enum Output {
     closeProgress()
     let text = lines.printableLines + "\n"
     // An error here cannot be reported anywhere.
-    _ = StandardStream.write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
+    _ = write(isInWorkflow ? filters.withLock { $0.notes.filter(text) } : text, to: STDERR_FILENO)
   }
 
   /// Writes lines to stderr that can be commands to the runner of a workflow.
   static func noteCommands(_ lines: String) {
     closeProgress()
-    _ = StandardStream.write(lines + "\n", to: STDERR_FILENO)
+    _ = write(lines + "\n", to: STDERR_FILENO)
   }
 
   /// Whether a progress bar stands on stderr, without the end of its line.
@@ -110,7 +108,7 @@ enum Output {
   /// line.
   static func progress(_ bar: String, isDone: Bool) {
     hasOpenProgress.withLock { $0 = !isDone }
-    _ = StandardStream.write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
+    _ = write("\r\(bar)\(isDone ? "\n" : "")", to: STDERR_FILENO)
   }
 
   /// Ends the line of a progress bar, if one stands there.
@@ -119,7 +117,7 @@ enum Output {
       defer { isOpen = false }
       return isOpen
     }
-    if wasOpen { _ = StandardStream.write("\n", to: STDERR_FILENO) }
+    if wasOpen { _ = write("\n", to: STDERR_FILENO) }
   }
 
   /// Whether stderr is a terminal that can redraw a line.
@@ -142,5 +140,43 @@ enum Output {
       // Opened in the wrong direction, so that its use fails with EBADF.
       _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
+  }
+
+  /// Returns the error's number when not all was written.
+  private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+    guard let queue = queues.withLock({ descriptor == STDOUT_FILENO ? $0?.data : $0?.notes }) else {
+      return StandardStream.write(text, to: descriptor)
+    }
+    queue.put(text)
+    return nil
+  }
+
+  // MARK: Servers
+
+  /// Bytes that wait for the reader of a server's stdout, at most: results of 100 000 lines.
+  private static let dataLimitBytes = 16 << 20
+  private static let queues = Mutex<(data: OutputQueue, notes: OutputQueue)?>(nil)
+
+  /// From now on output is queued, so that a reader of this process's output that is stalled does
+  /// not stop its clients. Lines for which the queue has no room are dropped, and counted.
+  static func beginServing() {
+    let data = OutputQueue(STDOUT_FILENO, limitBytes: dataLimitBytes, failure: lose) {
+      #"{"event":"dropped","lines":\#($0)}"# + "\n"
+    }
+    queues.withLock { $0 = (data, .errors) }
+    atexit { Output.finish() }
+  }
+
+  /// Waits for the queued output, for a limited time.
+  static func finish() {
+    guard let queues = queues.withLock({ $0 }) else { return }
+    queues.data.finish()
+    queues.notes.finish()
+  }
+
+  /// Cancels the command, because data cannot be written.
+  private static func lose(_ number: Int32) {
+    loss.withLock { $0 = $0 ?? Loss(number: number) }
+    Interruption.cancel()
   }
 }

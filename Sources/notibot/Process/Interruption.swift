@@ -194,6 +194,7 @@ enum Interruption {
     Thread.detachNewThread {
       words.forEach { $0() }
       Output.note("notibot: \(failure)")
+      Output.finish()
       done.signal()
     }
     _ = done.wait(timeout: .now() + .milliseconds(lastWordsLimitMs))

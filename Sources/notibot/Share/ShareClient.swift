@@ -83,6 +83,9 @@ struct ShareClient {
   /// Whether an answer of the board is awaited by a line of JSON.
   var isAwaiting: Bool { !operations.isEmpty }
 
+  /// Whether it neither uses the board nor waits for anything.
+  var isIdle: Bool { stage == .talking && !isAwaiting && !followsInLines }
+
   /// Begins another session, or ends one.
   mutating func renew() {
     session += 1

@@ -23,8 +23,10 @@ extension ShareServer {
     clients[id] = ShareClient(id: id, channel: channel, process: process)
     clients[id]?.greet(ShareGreeting(port: name.description))
     if clients.count > Self.clientsLimit {
-      refuse(id, nil, .portBusy, "\(Self.clientsLimit) clients are connected", "stop one of them")
-      drop(id, because: "too many clients are connected")
+      // One that uses the board keeps its place, one that is only connected does not.
+      let idle = clients.values.filter { $0.id != id && $0.isIdle }.map(\.id).min()
+      refuse(idle ?? id, nil, .portBusy, "\(Self.clientsLimit) clients are connected", "stop one of them")
+      drop(idle ?? id, because: "too many clients are connected")
     }
     transmit(to: id)
   }

@@ -117,17 +117,13 @@ struct TestOptions: ParsableArguments {
         .usage, "cannot read \(path.printable): \(reason)",
         remedy: "use a report that was written by: notibot test --json FILE")
     }
-    var status = stat()
-    // To open a pipe would wait for its writer.
-    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { throw failure("not a regular file") }
-    guard let file = FileHandle(forReadingAtPath: path) else {
-      throw failure(String(cString: strerror(errno)))
-    }
-    let report: Earlier
-    do {
-      let data = try file.read(upToCount: reportLimitBytes) ?? Data()
-      report = try JSONDecoder().decode(Earlier.self, from: data)
+    let bytes: [UInt8]
+    do throws(RegularFile.Problem) {
+      bytes = try RegularFile.read(path, limitBytes: reportLimitBytes)
     } catch {
+      throw failure("\(error)")
+    }
+    guard let report = try? JSONDecoder().decode(Earlier.self, from: Data(bytes)) else {
       throw failure("not a report of 'notibot test'")
     }
     guard report.schema.hasPrefix(JSONReport.schema) else {

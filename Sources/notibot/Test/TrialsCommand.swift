@@ -54,8 +54,10 @@ struct TrialsCommand: AsyncParsableCommand {
 
   func run() async throws {
     var trial = FaultTrial(stages: stages, seed: seed)
-    if let order, let data = FileManager.default.contents(atPath: order), !data.isEmpty {
-      trial.order = try JSONDecoder().decode([[[String]]].self, from: data)
+    if let order,
+      let bytes = try? RegularFile.read(order, limitBytes: 1 << 24), !bytes.isEmpty
+    {
+      trial.order = try JSONDecoder().decode([[[String]]].self, from: Data(bytes))
       try Output.json(Ready(cases: trial.caseCount, wrong: []))
     } else {
       let suite = subject == .host ? Suite.hostCases : Suite.cases

@@ -37,6 +37,7 @@ struct ViewCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    Output.beginServing()
     try await Interruption.cancelling {
       let client = ControlClient(path: socket)
       let loop = MultiThreadedEventLoopGroup.singleton.next()

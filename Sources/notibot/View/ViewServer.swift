@@ -45,7 +45,7 @@ actor ViewServer {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     do {
       let server = loop.makePromise(of: ViewServer.self)
-      let listener = try await ServerBootstrap(group: loop)
+      let listener = try await ServerBootstrap.pausing(on: loop)
         .serverChannelOption(.backlog, value: CInt(connectionsLimit))
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.maxMessagesPerRead, value: 1)
