@@ -26,18 +26,16 @@ package enum Gateway {
     folder: GatewayFolder, port: String?, step: (@Sendable () -> Void)? = nil,
     warn: @escaping @Sendable (String) -> Void, ready: @Sendable (Addresses) -> Void
   ) async throws {
-    try folder.check()
-    let configuration = try folder.readConfiguration()
-    // A table that cannot be read stops the start; later it keeps its content.
-    _ = try GatewayTables.readRegistrations(
-      folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
-    _ = try GatewayTables.readTrust(folder.trust)
-    _ = try GatewayTables.readMutes(folder.mutes)
+    let reader = NIOThreadPool(numberOfThreads: 1)
     let thread = NIOThreadPool(numberOfThreads: 1)
+    reader.start()
     thread.start()
+    // A file system that does not answer must not delay the end.
+    defer { reader.shutdownGracefully { _ in } }
     do {
-      let files = try await open(folder, configuration, thread, step)
-      try await run(folder, configuration, port, files, step, warn, ready)
+      let (configuration, profiles) = try await reader.runIfActive { try read(folder) }
+      let files = try await open(folder, configuration, reader, thread, step)
+      try await run(folder, configuration, profiles, port, files, step, warn, ready)
     } catch {
       try? await thread.shutdownGracefully()
       throw error
@@ -45,14 +43,25 @@ package enum Gateway {
     try? await thread.shutdownGracefully()
   }
 
+  /// Blocks. A table that cannot be read stops the start; later it keeps its content.
+  private static func read(_ folder: GatewayFolder) throws -> (GatewayConfiguration, [TopicProfile]) {
+    try folder.check()
+    let configuration = try folder.readConfiguration()
+    _ = try GatewayTables.readRegistrations(
+      folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
+    _ = try GatewayTables.readTrust(folder.trust)
+    _ = try GatewayTables.readMutes(folder.mutes)
+    return (configuration, try folder.readProfiles())
+  }
+
   private static func open(
-    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ thread: NIOThreadPool,
-    _ step: (@Sendable () -> Void)?
+    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ reader: NIOThreadPool,
+    _ thread: NIOThreadPool, _ step: (@Sendable () -> Void)?
   ) async throws -> GatewayFiles {
     try await thread.runIfActive {
       let store = try GatewayStore(path: folder.store, step: step)
       let now = GatewayClock().now()
-      let contents = try store.contents(now: now, keepMs: configuration.intake.keepMs)
+      let contents = try store.contents(now: now, options: configuration.intake)
       let stored = try store.decisions()
       let machine = DecisionMachine(
         options: configuration.decisions, callbacks: configuration.callbacks, decisions: stored.decisions,
@@ -64,7 +73,7 @@ package enum Gateway {
           }
       }
       return GatewayFiles(
-        store: store, thread: thread, contents: Handover(contents),
+        reader: reader, store: store, thread: thread, contents: Handover(contents),
         desk: DecisionDesk(store: store, machine: machine),
         summaries: SummaryMachine(
           summaries: try store.summaries(), items: contents.items, answered: Set(answered.map(\.number)),
@@ -74,11 +83,11 @@ package enum Gateway {
   }
 
   private static func run(
-    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ port: String?, _ files: GatewayFiles,
-    _ step: (@Sendable () -> Void)?, _ warn: @escaping @Sendable (String) -> Void,
+    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ profiles: [TopicProfile],
+    _ port: String?, _ files: GatewayFiles, _ step: (@Sendable () -> Void)?,
+    _ warn: @escaping @Sendable (String) -> Void,
     _ ready: @Sendable (Addresses) -> Void
   ) async throws {
-    let profiles = try folder.readProfiles()
     let options = {
       var options = ForwardingOptions()
       options.entriesLimit = configuration.entriesLimit

@@ -32,16 +32,17 @@ struct GatewayProgram: AsyncParsableCommand {
         throw GatewayFailure(
           .unfitEnvironment, "cannot write to standard output: \(String(cString: strerror(number)))")
       }
+      OutputQueue.errors.finish()
     } catch let failure as GatewayFailure {
       note("\(failure)")
-      Foundation.exit(failure.kind.rawValue)
+      exit(failure.kind.rawValue)
     } catch let error as any ClassifiedError {
       note("\(GatewayFailure(error))")
-      Foundation.exit(error.kind.rawValue)
+      exit(error.kind.rawValue)
     } catch let ended as Termination.Ended {
       let kind = FailureKind(signal: ended.number)
       note(kind.meaning.components(separatedBy: " (")[0])
-      Foundation.exit(kind.rawValue)
+      exit(kind.rawValue)
     } catch {
       end(with: error)
     }
@@ -57,10 +58,10 @@ struct GatewayProgram: AsyncParsableCommand {
     }
   }
 
-  /// One line on standard error, whatever text is in it.
+  /// One line on standard error, whatever text is in it. Does not wait: a reader that is stalled must
+  /// not stop the gateway.
   static func note(_ text: String) {
-    // An error here cannot be reported anywhere.
-    _ = StandardStream.write("notibot-gateway: \(text.printable)\n", to: STDERR_FILENO)
+    OutputQueue.errors.put("notibot-gateway: \(text.printable)\n")
   }
 
   /// The error of standard output, if there was one.
@@ -72,18 +73,23 @@ struct GatewayProgram: AsyncParsableCommand {
     loss.withLock { $0 = $0 ?? number }
   }
 
+  private static func exit(_ status: Int32) -> Never {
+    OutputQueue.errors.finish()
+    Foundation.exit(status)
+  }
+
   private static func end(with error: any Error) -> Never {
     let text = fullMessage(for: error)
     switch exitCode(for: error) {
     case .success:
       data(text + "\n")
-      Foundation.exit(loss.withLock(\.self) == nil ? 0 : FailureKind.unfitEnvironment.rawValue)
+      exit(loss.withLock(\.self) == nil ? 0 : FailureKind.unfitEnvironment.rawValue)
     case .validationFailure:
-      _ = StandardStream.write(text.printableLines + "\n", to: STDERR_FILENO)
-      Foundation.exit(FailureKind.usage.rawValue)
+      OutputQueue.errors.put(text.printableLines + "\n")
+      exit(FailureKind.usage.rawValue)
     case _:
       note("\(error)")
-      Foundation.exit(FailureKind.unfitEnvironment.rawValue)
+      exit(FailureKind.unfitEnvironment.rawValue)
     }
   }
 }

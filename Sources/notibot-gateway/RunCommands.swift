@@ -21,6 +21,8 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     let (folder, port) = (options.folder, port)
+    // Its only line must not wait for a reader either.
+    let output = OutputQueue(STDOUT_FILENO) { "\($0) lines were dropped\n" }
     try await Termination.cancelling {
       let killStep = KillStep()
       let step: @Sendable () -> Void = { killStep?.pass() }
@@ -31,7 +33,8 @@ struct RunCommand: AsyncParsableCommand {
           "socket": .string(addresses.socket), "pid": .whole(getpid()),
         ]).line
         killStep?.arm()
-        GatewayProgram.data(line + "\n")
+        Termination.noteServing()
+        output.put(line + "\n")
       }
     }
   }

@@ -102,7 +102,10 @@ struct TrustCommand: ParsableCommand {
     guard let team, let keyID, !topic.isEmpty else {
       throw GatewayFailure(.usage, "a key needs --team, --key-id and --topic")
     }
-    let bytes = try PrivateFile.read(key == "-" ? "/dev/stdin" : key, limitBytes: 8192)
+    let bytes =
+      try key == "-"
+      ? Array(FileHandle.standardInput.read(upToCount: 8192) ?? Data())
+      : PrivateFile.read(key, limitBytes: 8192)
     guard let publicKey = ProviderKey.publicKey(inPEM: String(decoding: bytes, as: UTF8.self)) else {
       throw GatewayFailure(.usage, "\(key) is not a P-256 key in PEM")
     }
@@ -239,7 +242,9 @@ struct MuteCommand: ParsableCommand {
         throw GatewayFailure(.usage, "1000 topics and groups are muted already")
       }
       mutes.append(
-        Mute(topic: topic, thread: group, until: minutes.map { now.adding(milliseconds: $0 * 60_000) }))
+        Mute(
+          topic: topic, thread: group, until: minutes.map { now.adding(milliseconds: $0 * 60_000) },
+          since: now))
     }
     try GatewayTables.write(mutes, to: folder.mutes)
   }

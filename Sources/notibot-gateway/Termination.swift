@@ -10,9 +10,13 @@ enum Termination {
     var number: Int32
   }
 
+  /// Time for a proper end. A gateway that serves has 5 s for the answers that are due.
+  private static let graceLimit = (starting: Duration.milliseconds(1500), serving: Duration.seconds(8))
+
   private struct State {
     var number: Int32?
     var at: ContinuousClock.Instant?
+    var isServing = false
     var cancel: (@Sendable () -> Void)?
   }
 
@@ -23,8 +27,29 @@ enum Termination {
     guard let signals = Signals.watchEndings() else { return }
     watched.withLock { $0 = signals }
     Thread.detachNewThread {
-      while true { signals.wait(limitMs: -1).forEach(take) }
+      while true {
+        let isEnding = state.withLock { $0.number != nil }
+        signals.wait(limitMs: isEnding ? 100 : -1).forEach(take)
+        endIfLate()
+      }
     }
+  }
+
+  /// From now on there are senders to answer at the end.
+  static func noteServing() { state.withLock { $0.isServing = true } }
+
+  /// Ends the process if something keeps it from ending properly, such as a file system that does
+  /// not answer.
+  private static func endIfLate() {
+    let number = state.withLock { state -> Int32? in
+      guard let at = state.at else { return nil }
+      let limit = state.isServing ? graceLimit.serving : graceLimit.starting
+      return ContinuousClock.now - at > limit ? state.number : nil
+    }
+    guard let number else { return }
+    GatewayProgram.note("ended before everything was closed")
+    OutputQueue.errors.finish()
+    _exit(128 + number)
   }
 
   /// Restores the default action, for a command that needs no proper end.

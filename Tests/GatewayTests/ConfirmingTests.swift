@@ -226,16 +226,6 @@ struct ConfirmingTests {
     #expect(!world.machine.isCurrent(show))
   }
 
-  @Test func `a clock that is set back ends the time`() {
-    var world = Self.confirming()
-    world.now = world.now.adding(milliseconds: -3_600_000)
-    #expect(world.press(0, revision: 1) == .confirming)
-    world.now = world.now.adding(milliseconds: -3_600_000)
-    world.pass(milliseconds: 0)
-    #expect(Self.titles(world).last == "T")
-    #expect(world.records.isEmpty)
-  }
-
   @Test func `a press of an item that is not known yet is a first press when it becomes known`() {
     var world = World()
     #expect(world.press(0) == .unclaimed)

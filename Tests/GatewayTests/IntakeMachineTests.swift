@@ -265,14 +265,6 @@ import Testing
     #expect(world.machine.nextDeadline == nil)
   }
 
-  @Test func `a clock that is set back does not hold a state forever`() {
-    var world = World()
-    #expect(world.send(World.push(1, Self.state("s1", 1))) == .shown)
-    world.now = world.now.adding(milliseconds: -3_600_000)
-    world.receive(World.push(2, Self.state("s2", 2)))
-    #expect(world.pending == ["=1 s2"])
-  }
-
   // MARK: Limits
 
   @Test func `a token gets a burst, then its rate`() {

@@ -7,6 +7,8 @@ struct IntakeWorld {
   var now = WallTime(seconds: 1_700_000_000)
   var local = LocalTime(day: 1, minute: 720)
   var isBoardUp = true
+  /// How far the calendar is ahead.
+  var wallLeadMs: Int64 = 0
   var submissions: [(operation: IntakeMachine.Operation, id: UInt64)] = []
   var records: [IntakeRecord] = []
   /// The outcome of each ticket.
@@ -49,7 +51,8 @@ struct IntakeWorld {
     lastTicket += 1
     machine.receive(
       push, ticket: IntakeMachine.Ticket(lastTicket),
-      at: Moment(now: now, local: local, isBoardUp: isBoardUp))
+      at: Moment(
+        now: now, wall: now.adding(milliseconds: wallLeadMs), local: local, isBoardUp: isBoardUp))
     drain()
     return lastTicket
   }

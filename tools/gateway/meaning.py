@@ -302,6 +302,8 @@ def ntfy(programs):
             ("/t", {"Priority": "9"}, 400),
             ("/t", {"Origin": "http://x"}, 403),
             ("/t", {"Host": "evil.example"}, 403),
+            ("/t", {"Host": "127.0.0.1:80.evil.example"}, 403),
+            ("/t", {"Sec-Fetch-Site": "cross-site"}, 403),
             ("/v1/status", {}, 200),
         ]:
             code, text = publish(world, path, b"x", **headers)

@@ -122,8 +122,8 @@ def t20_end(programs):
 
 
 def t18_limits(programs):
-    """T18: the connection beyond the limit, a body that never ends and a silent client are ended;
-    others are served."""
+    """T18: a silent client makes room for a connection beyond the limit, and is ended like a body
+    that never ends; others are served."""
     with World(programs, {"connectionsLimit": 3}) as world:
         world.start()
         with RawClient(world) as slow, world.client() as client:
@@ -133,10 +133,10 @@ def t18_limits(programs):
             silent = socket.create_connection(("127.0.0.1", world.apns_port), timeout=60)
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client")
             extra = socket.create_connection(("127.0.0.1", world.apns_port), timeout=60)
-            equal(read_end(extra), b"", "beyond the limit")
+            equal(read_end(silent), b"", "the silent client")
             reply = slow.reply(stream)
             equal((reply.status, reply.reason), ("400", "IdleTimeout"), "the slow body")
-            equal(read_end(silent), b"", "the silent client")
+            equal(read_end(extra), b"", "the silent client beyond the limit")
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client, later")
 
 

@@ -23,6 +23,7 @@ from tools.gateway import (
     once,
     own_file,
     registration,
+    standing,
     trust,
     wire,
 )
@@ -42,6 +43,7 @@ STORIES = (
     + floods.STORIES
     + disk.STORIES
     + own_file.STORIES
+    + standing.STORIES
     + firmware.STORIES
     + ble.STORIES
     + lasting.STORIES

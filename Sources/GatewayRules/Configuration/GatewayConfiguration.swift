@@ -53,7 +53,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     if let seconds = try reader.whole("confirmSeconds", 2...300) { decisions.confirmMs = seconds * 1000 }
     if let count = try reader.whole("pushesPerMinute", 0...1_000_000) { intake.pushesPerMinute = count }
     if let count = try reader.whole("burst", 1...1_000_000) { intake.burst = count }
-    if let count = try reader.whole("entriesLimit", 1...1_000_000) { entriesLimit = Int(count) }
+    if let count = try reader.whole("entriesLimit", 1...1_000_000) {
+      (entriesLimit, intake.itemsLimit) = (Int(count), Int(count))
+    }
     if let count = try reader.whole("connectionsLimit", 1...1000) { connectionsLimit = Int(count) }
     for value in try reader.array("failures") { failures.append(try FailureRule(value)) }
     for (name, value) in try reader.object("callbacks") {

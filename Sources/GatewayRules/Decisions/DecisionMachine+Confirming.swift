@@ -18,9 +18,10 @@ extension DecisionMachine {
 
   /// When an open decision needs attention again; nil: when its item's text is in the outbox.
   func end(of decision: Decision) -> WallTime? {
-    guard decision.state == .confirming else { return decision.at.adding(milliseconds: options.keepMs) }
+    let beginning = beginnings[decision.id]
+    guard decision.state == .confirming else { return beginning?.adding(milliseconds: options.keepMs) }
     switch items[decision.number]?.state {
-    case .confirming: return decision.at.adding(milliseconds: options.confirmMs)
+    case .confirming: return beginning?.adding(milliseconds: options.confirmMs)
     case .returning(_, let againAt, _): return againAt
     case .plain, .open, .decided, nil: return nil
     }
@@ -34,7 +35,7 @@ extension DecisionMachine {
       guard let first = decisions[id], !isOver(first, now) else { return .ask }
       // The user must have had the time to read the request for a second press, whose text is newer
       // than that of the first one.
-      guard isShown, now >= first.at.adding(milliseconds: options.bounceMs),
+      guard isShown, let beginning = beginnings[id], now >= beginning.adding(milliseconds: options.bounceMs),
         press.revision != first.revision
       else { return .ignore }
       return press.action == first.action ? .decide : .ask
@@ -49,9 +50,9 @@ extension DecisionMachine {
     }
   }
 
-  /// Whether the time for the second press is over. A clock that was set back does not extend it.
+  /// Whether the time for the second press is over.
   private func isOver(_ first: Decision, _ now: WallTime) -> Bool {
-    now < first.at || now >= first.at.adding(milliseconds: options.confirmMs)
+    beginnings[first.id].map { now >= $0.adding(milliseconds: options.confirmMs) } ?? true
   }
 
   // MARK: Inputs
@@ -83,7 +84,7 @@ extension DecisionMachine {
     ask(
       Decision(
         id: id, sequence: 0, number: press.number, action: press.action, revision: press.revision ?? 0,
-        at: now, state: .confirming, question: question.withoutText, target: target),
+        at: wall(now), state: .confirming, question: question.withoutText, target: target),
       question, now)
   }
 
@@ -91,7 +92,8 @@ extension DecisionMachine {
     forgetFirstPress(of: decision.number)
     var first = decision
     // The time begins when the item can ask.
-    (first.state, first.sequence, first.at) = (.confirming, 0, now)
+    (first.state, first.sequence, first.at) = (.confirming, 0, wall(now))
+    beginnings[first.id] = now
     items[first.number]?.state = .confirming(id: first.id, isShown: false, question)
     save(first)
     prompt(first.number, now)
@@ -116,7 +118,7 @@ extension DecisionMachine {
       guard let decision = decisions[first], isOver(decision, now) else { return }
       (id, former) = (first, question)
     case .returning(let first, let againAt?, let question):
-      guard now >= againAt || againAt >= now.adding(milliseconds: 2 * options.againMs) else { return }
+      guard now >= againAt else { return }
       (id, former) = (first, question)
     case .plain, .open, .returning, .decided: return
     }

@@ -46,8 +46,7 @@ extension DecisionMachine {
       takeBack(decision.number, now)
     }
     let old = decisions.values.filter { decision in
-      decision.state.isOpen && decision.state != .confirming
-        && now >= decision.at.adding(milliseconds: options.keepMs)
+      decision.state.isOpen && decision.state != .confirming && end(of: decision).map { now >= $0 } ?? false
     }
     for decision in old.sorted(by: { $0.sequence < $1.sequence }) {
       // What the sender has accepted stays accepted.
@@ -97,6 +96,7 @@ extension DecisionMachine {
     guard decision.state != .unclaimed else { return remove(decision.id) }
     var finished = decision
     finished.state = state
+    beginnings[decision.id] = nil
     save(finished)
     let isShown = state == .done && !shownQueued.contains(decision.id)
     if !isShown { showState(of: finished, now) }
@@ -134,10 +134,10 @@ extension DecisionMachine {
     case .expired: text = Self.expiredText
     case .superseded: return
     }
-    details.expires = UInt32(clamping: now.adding(milliseconds: lifeMs).seconds)
+    details.expires = UInt32(clamping: wall(now).adding(milliseconds: lifeMs).seconds)
     show(
       DisplayNotification(
-        app: question.app, title: question.title, text: text, timestamp: UInt32(clamping: now.seconds),
+        app: question.app, title: question.title, text: text, timestamp: UInt32(clamping: wall(now).seconds),
         details: details),
       .state, decision.number, decision.id)
   }

@@ -109,6 +109,10 @@ package struct DecisionMachine: Hashable, Sendable {
   let callbacks: [String: Callback]
   var items: [Int64: Item] = [:]
   var decisions: [String: Decision] = [:]
+  /// When each open decision began, by the clock that only runs forward.
+  var beginnings: [String: WallTime] = [:]
+  /// How far the calendar is ahead of `now`; set by the driver.
+  package var wallLeadMs: Int64 = 0
   private var lastPresses: [[UInt8]: WallTime] = [:]
   var queues: [String: Queue] = [:]
   /// Decisions whose item shows that they are queued.
@@ -125,7 +129,11 @@ package struct DecisionMachine: Hashable, Sendable {
   ) {
     self.options = options
     self.callbacks = callbacks
-    for decision in decisions { self.decisions[decision.id] = decision }
+    for decision in decisions {
+      self.decisions[decision.id] = decision
+      // One of the future: the calendar was set back since.
+      if decision.state.isOpen { beginnings[decision.id] = min(decision.at, now) }
+    }
     lastSequence = decisions.map(\.sequence).max() ?? 0
     for decision in decisions.sorted(by: { $0.sequence < $1.sequence }) where decision.state.isOpen {
       enqueue(decision)
@@ -158,6 +166,11 @@ package struct DecisionMachine: Hashable, Sendable {
   package var confirmingCount: Int { decisions.values.count { $0.state == .confirming } }
 
   var openCount: Int { decisions.values.count { $0.state.isOpen } }
+
+  /// Whether further presses are ignored.
+  package var isFull: Bool { openCount >= options.openLimit }
+
+  func wall(_ now: WallTime) -> WallTime { now.adding(milliseconds: wallLeadMs) }
 
   /// Decisions after a sequence number, oldest first. `topics`: nil for all.
   package func decisions(after sequence: Int64, topics: [String]?) -> [Decision] {
@@ -238,7 +251,7 @@ package struct DecisionMachine: Hashable, Sendable {
       guard question.answers.indices.contains(press.action) else { return .meaningless }
       let subject = subject(press.number, item.target)
       guard isFree(subject, now) else { return .tooSoon }
-      guard openCount < options.openLimit else { return .full }
+      guard !isFull else { return .full }
       switch step(press, item.state, now) {
       case .ignore: return .tooSoon
       case .ask:
@@ -260,8 +273,10 @@ package struct DecisionMachine: Hashable, Sendable {
     lastSequence += 1
     let decision = Decision(
       id: id, sequence: lastSequence, number: press.number, action: press.action,
-      revision: press.revision ?? 0, at: now, state: .pending, question: question.withoutText, target: target)
+      revision: press.revision ?? 0, at: wall(now), state: .pending, question: question.withoutText,
+      target: target)
     items[press.number]?.state = .decided(id: id)
+    beginnings[id] = now
     save(decision)
     enqueue(decision)
     showState(of: decision, now)
@@ -270,12 +285,13 @@ package struct DecisionMachine: Hashable, Sendable {
   }
 
   private mutating func keepUnclaimed(_ press: Press, _ id: String, _ now: WallTime) -> PressVerdict {
-    guard openCount < options.openLimit else { return .full }
+    guard !isFull else { return .full }
     lastSequence += 1
+    beginnings[id] = now
     save(
       Decision(
         id: id, sequence: lastSequence, number: press.number, action: press.action,
-        revision: press.revision ?? 0, at: now, state: .unclaimed, question: nil, target: nil))
+        revision: press.revision ?? 0, at: wall(now), state: .unclaimed, question: nil, target: nil))
     return .unclaimed
   }
 
@@ -326,10 +342,9 @@ package struct DecisionMachine: Hashable, Sendable {
 
   private func subject(_ number: Int64, _ target: [UInt8]?) -> [UInt8] { target ?? Array("\(number)".utf8) }
 
-  /// Whether no press came in the last 5 s. A clock that was set back does not lock an item.
+  /// Whether no press came in the last 5 s.
   private func isFree(_ subject: [UInt8], _ now: WallTime) -> Bool {
-    guard let last = lastPresses[subject] else { return true }
-    return now < last || now >= last.adding(milliseconds: options.repeatMs)
+    lastPresses[subject].map { now >= $0.adding(milliseconds: options.repeatMs) } ?? true
   }
 
   private mutating func notePress(_ subject: [UInt8], _ now: WallTime) {
@@ -350,6 +365,7 @@ package struct DecisionMachine: Hashable, Sendable {
 
   mutating func remove(_ id: String) {
     decisions[id] = nil
+    beginnings[id] = nil
     shownQueued.remove(id)
     act(.forget(id: id))
   }

@@ -8,11 +8,25 @@ package struct Mute: Hashable, Sendable {
   package var thread: String?
   /// nil: until it is taken back.
   package var until: WallTime?
+  /// When it began, by the calendar.
+  package var since: WallTime?
 
-  package init(topic: String, thread: String? = nil, until: WallTime? = nil) {
+  package init(topic: String, thread: String? = nil, until: WallTime? = nil, since: WallTime? = nil) {
     self.topic = topic
     self.thread = thread
     self.until = until
+    self.since = since
+  }
+
+  /// The same in the time of a machine, whose `now` is the calendar's `wall`. A calendar that was
+  /// set back does not make it longer than it was meant to be.
+  package func inMachineTime(now: WallTime, wall: WallTime) -> Mute {
+    guard let until else { return self }
+    let left = until.milliseconds - wall.milliseconds
+    let length = since.map { until.milliseconds - $0.milliseconds } ?? left
+    var mute = self
+    mute.until = now.adding(milliseconds: min(left, length))
+    return mute
   }
 
   func covers(topic: String, thread: String, _ now: WallTime) -> Bool {

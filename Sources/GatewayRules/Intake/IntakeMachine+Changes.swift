@@ -73,7 +73,7 @@ extension IntakeMachine {
         targets[key, default: Target()].activity.timestamp = timestamp
         dropHeld(key, now)
       } else if targets[key] == nil {
-        suppress(key, now)
+        suppress(key, push.source, now)
       }
       enqueue(Target.Work(kind: .clear, ticket: ticket), on: key, now)
     }
@@ -86,12 +86,16 @@ extension IntakeMachine {
     for number in numbers { submit(.remove(number), Flight(kind: .remove(number), tickets: [ticket])) }
   }
 
-  private mutating func suppress(_ key: [UInt8], _ now: WallTime) {
+  private mutating func suppress(_ key: [UInt8], _ source: IntakePush.Source, _ now: WallTime) {
     if suppressed.count >= options.suppressedLimit { suppressed = suppressed.filter { now < $0.value } }
-    guard suppressed.count < options.suppressedLimit else { return }
+    guard source == .sender || suppressed.count < options.suppressedLimit / 2 else { return }
+    if suppressed.count >= options.suppressedLimit {
+      let middle = suppressed.values.sorted()[options.suppressedLimit / 2]
+      suppressed = suppressed.filter { $0.value > middle }
+    }
     let until = now.adding(milliseconds: options.suppressMs)
     suppressed[key] = until
-    act(.record(.suppressed(key, until: until)))
+    act(.record(.suppressed(key, until: wall(until))))
   }
 
   private mutating func dropHeld(_ key: [UInt8], _ now: WallTime) {

@@ -46,7 +46,14 @@ package struct IntakeMachine: Hashable, Sendable {
     /// How long equal pushes without an id count as one; 0: never.
     package var contentKeepMs: Int64 = 5000
     package var keepMs: Int64 = 86_400_000
-    package var keysLimit = 100_000
+    package var keysLimit = 80_000
+    /// The same of programs of this computer. Together they are those that the outbox remembers.
+    package var localKeysLimit = 20_000
+    /// Items in the outbox, at most.
+    package var itemsLimit = 10_000
+    /// From this number on items of programs of this computer are refused: they need no rights, and
+    /// must leave room for those of senders.
+    package var localItemsLimit: Int { max(1, itemsLimit / 4 * 3) }
     /// Pushes that wait for a result, at most.
     package var jobsLimit = 20_000
     package var activityIntervalMs: Int64 = 1000
@@ -73,10 +80,17 @@ package struct IntakeMachine: Hashable, Sendable {
     var shownBefore: ShownBefore?
   }
 
+  /// What is remembered of pushes from one kind of source; none fills the memory of another one.
+  struct Memory: Hashable {
+    var rates: RateLimits
+    var seen: SeenKeys
+  }
+
   let options: Options
   package var rules: DisplayRules
-  var rates: RateLimits
-  var seen: SeenKeys
+  private var memories: [IntakePush.Source: Memory] = [:]
+  /// How far the calendar is ahead of `now`.
+  private var wallLeadMs: Int64 = 0
   var jobs: [Ticket: Job] = [:]
   var targets: [[UInt8]: Target] = [:]
   /// Targets with a held state of a Live Activity.
@@ -95,10 +109,14 @@ package struct IntakeMachine: Hashable, Sendable {
     self.options = options
     self.rules = DisplayRules(
       mutes: rules.mutes, quietHours: rules.quietHours, shownDays: contents.shownDays)
-    rates = RateLimits(perMinute: options.pushesPerMinute, burst: options.burst)
-    seen = SeenKeys(
-      limit: options.keysLimit, keepMs: options.keepMs, contentKeepMs: options.contentKeepMs,
-      restored: contents.keys)
+    for source in IntakePush.Source.allCases {
+      memories[source] = Memory(
+        rates: RateLimits(perMinute: options.pushesPerMinute, burst: options.burst),
+        seen: SeenKeys(
+          limit: source == .sender ? options.keysLimit : options.localKeysLimit, keepMs: options.keepMs,
+          contentKeepMs: options.contentKeepMs,
+          restored: contents.keys.filter { IntakePush.Source(ofKey: $0.bytes) == source }))
+    }
     suppressed = contents.suppressed
     badges = contents.badges
     for item in contents.items {
@@ -116,30 +134,33 @@ package struct IntakeMachine: Hashable, Sendable {
     holding.compactMap { targets[$0]?.activity.heldUntil(options.activityIntervalMs) }.min()
   }
 
+  /// Which tables are full, for the user.
+  package var fullTables: [String] {
+    var found: [String] = []
+    if items.count >= options.itemsLimit {
+      found.append("the outbox is full: \(items.count) notifications")
+    } else if items.count >= options.localItemsLimit {
+      found.append("the outbox takes no more messages of this computer: \(items.count) notifications")
+    }
+    for (source, memory) in memories.sorted(by: { $0.key < $1.key }) where memory.seen.isFull {
+      found.append("the keys of a day are used up: \(memory.seen.count) of \(source.words)")
+    }
+    return found
+  }
+
   /// Live items, for the status.
   package var itemsCount: Int { items.count }
 
   // MARK: Inputs
 
   package mutating func receive(_ push: IntakePush, ticket: Ticket, at moment: Moment) {
-    switch seen.state(push.key, now: moment.now) {
-    case .done(let id, _, _):
-      return act(.answer(ticket, .duplicate, apnsID: id.isEmpty ? push.apnsID : id))
-    case .pending:
-      jobs[ticket] = Job(push: push)
-      return seen.wait(push.key, SeenKeys.Waiter(ticket: ticket))
-    case nil: break
-    }
-    guard jobs.count < options.jobsLimit else {
-      return act(.answer(ticket, .unavailable, apnsID: push.apnsID))
-    }
-    guard rates.take(push.token, now: moment.now) else {
-      return act(.answer(ticket, .tooMany, apnsID: push.apnsID))
-    }
-    seen.begin(push.key)
-    jobs[ticket] = Job(push: push)
+    wallLeadMs = moment.wall.milliseconds - moment.now.milliseconds
+    guard var memory = memories.removeValue(forKey: push.source) else { return }
+    let isNew = begin(push, ticket, &memory, moment.now)
+    memories[push.source] = memory
+    guard isNew else { return }
     if let badge = push.badge, badges[push.topic] != badge { note(badge, of: push.topic) }
-    if let expiration = push.expiration, expiration > 0, expiration <= moment.now.seconds {
+    if let expiration = push.expiration, expiration > 0, expiration <= moment.wall.seconds {
       return finish(ticket, .expired, moment.now)
     }
     switch push.meaning {
@@ -149,6 +170,37 @@ package struct IntakeMachine: Hashable, Sendable {
     case .show(let item): show(item, ticket, push, moment)
     case .activity(let item, let timestamp): show(item, timestamp: timestamp, ticket, push, moment)
     }
+  }
+
+  /// Whether a push is to be shown; otherwise it is answered, or waits for an equal one.
+  private mutating func begin(
+    _ push: IntakePush, _ ticket: Ticket, _ memory: inout Memory, _ now: WallTime
+  ) -> Bool {
+    switch memory.seen.state(push.key, now: now) {
+    case .done(let id, _, _):
+      act(.answer(ticket, .duplicate, apnsID: id.isEmpty ? push.apnsID : id))
+      return false
+    case .pending:
+      jobs[ticket] = Job(push: push)
+      memory.seen.wait(push.key, SeenKeys.Waiter(ticket: ticket))
+      return false
+    case nil: break
+    }
+    let isFull = push.source == .local && items.count + flights.count >= options.localItemsLimit
+    guard jobs.count < options.jobsLimit, !isFull else {
+      act(.answer(ticket, .unavailable, apnsID: push.apnsID))
+      return false
+    }
+    guard memory.rates.take(push.token, now: now) else {
+      act(.answer(ticket, .tooMany, apnsID: push.apnsID))
+      return false
+    }
+    var push = push
+    // The outbox remembers each key for a day: one more of this computer would take a sender's.
+    if push.source == .local, memory.seen.isFull { push.hasOwnKey = false }
+    memory.seen.begin(push.key)
+    jobs[ticket] = Job(push: push)
+    return true
   }
 
   /// A held state of a Live Activity is due.
@@ -173,6 +225,8 @@ package struct IntakeMachine: Hashable, Sendable {
   }
 
   // MARK: Parts
+
+  func wall(_ now: WallTime) -> WallTime { now.adding(milliseconds: wallLeadMs) }
 
   mutating func act(_ action: Action) { actions.append(action) }
 
@@ -208,9 +262,10 @@ package struct IntakeMachine: Hashable, Sendable {
     // A repetition brings the sender's own id along.
     let id = job.push.hasSendersID ? "" : job.push.apnsID
     let state = SeenKeys.State.done(apnsID: id, at: now, isOwn: job.push.hasOwnKey)
-    let (waiters, forgotten) = seen.finish(job.push.key, isTaken ? state : nil)
+    let source = job.push.source
+    let (waiters, forgotten) = memories[source]?.seen.finish(job.push.key, isTaken ? state : nil) ?? ([], [])
     if isTaken {
-      act(.record(.key(job.push.key, apnsID: id, at: now, isOwn: job.push.hasOwnKey)))
+      act(.record(.key(job.push.key, apnsID: id, at: wall(now), isOwn: job.push.hasOwnKey)))
     } else if let before = job.shownBefore {
       rules.restoreShown(before.group, day: before.day)
     }

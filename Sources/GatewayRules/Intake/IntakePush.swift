@@ -3,7 +3,27 @@ import NotibotProtocol
 
 /// A push that is trusted and understood.
 package struct IntakePush: Hashable, Sendable {
-  /// What makes a repetition: 32 bytes.
+  /// Whose push it is.
+  package enum Source: String, Hashable, Comparable, Sendable, CaseIterable {
+    /// A sender with a provider's token.
+    case sender
+    /// A program of this computer, which needs no rights.
+    case local
+
+    package static func < (left: Source, right: Source) -> Bool { left.rawValue < right.rawValue }
+
+    /// Bytes of a digest; the keys of other programs have a byte more, by which they are known.
+    private static let digestBytes = 32
+
+    init(ofKey key: [UInt8]) { self = key.count > Self.digestBytes ? .local : .sender }
+
+    /// A key of a program of this computer.
+    static func localKey(_ digest: [UInt8]) -> [UInt8] { digest + [0] }
+
+    var words: String { self == .sender ? "senders" : "programs of this computer" }
+  }
+
+  /// What makes a repetition: 32 bytes, or 33 if the source is local.
   package var key: [UInt8]
   /// Whether the sender chose the key; a key made from the content is valid for a short time only.
   package var hasOwnKey: Bool
@@ -35,6 +55,8 @@ package struct IntakePush: Hashable, Sendable {
     self.oncePerDay = oncePerDay
   }
 
+  var source: Source { Source(ofKey: key) }
+
   /// What its item asks.
   var question: Question? {
     guard case .show(let item) = meaning else { return nil }
@@ -62,11 +84,14 @@ package struct IntakePush: Hashable, Sendable {
 /// When something happens, and whether the display is connected then.
 package struct Moment: Hashable, Sendable {
   package var now: WallTime
+  package var wall: WallTime
   package var local: LocalTime
   package var isBoardUp: Bool
 
-  package init(now: WallTime, local: LocalTime, isBoardUp: Bool = true) {
+  /// - Parameter wall: the time of the calendar; if omitted, `now`.
+  package init(now: WallTime, wall: WallTime? = nil, local: LocalTime, isBoardUp: Bool = true) {
     self.now = now
+    self.wall = wall ?? now
     self.local = local
     self.isBoardUp = isBoardUp
   }

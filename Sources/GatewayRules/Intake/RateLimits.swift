@@ -6,7 +6,8 @@ struct RateLimits: Hashable, Sendable {
     var at: WallTime
   }
 
-  /// Buckets kept, at most; full ones are dropped first.
+  /// Buckets kept, at most; then the less recently used half is forgotten: those tokens have a full
+  /// one again.
   static let bucketsLimit = 10_000
 
   /// 0: no limit.
@@ -23,15 +24,14 @@ struct RateLimits: Hashable, Sendable {
   mutating func take(_ token: [UInt8], now: WallTime) -> Bool {
     guard perMinute > 0 else { return true }
     var bucket = buckets[token] ?? Bucket(level: burst * 1000, at: now)
-    // A clock that was set back gives nothing.
-    let elapsed = min(max(0, now.milliseconds - bucket.at.milliseconds), 86_400_000)
+    let elapsed = min(now.milliseconds - bucket.at.milliseconds, 86_400_000)
     bucket.level = min(burst * 1000, bucket.level + elapsed * perMinute / 60)
     bucket.at = now
     let isAllowed = bucket.level >= 1000
     if isAllowed { bucket.level -= 1000 }
     if buckets.count >= Self.bucketsLimit, buckets[token] == nil {
-      buckets = buckets.filter { now.milliseconds - $0.value.at.milliseconds < 60_000 }
-      if buckets.count >= Self.bucketsLimit { return false }
+      let middle = buckets.values.map(\.at).sorted()[Self.bucketsLimit / 2]
+      buckets = buckets.filter { $0.value.at > middle }
     }
     buckets[token] = bucket
     return isAllowed

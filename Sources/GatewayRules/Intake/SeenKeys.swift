@@ -40,6 +40,10 @@ struct SeenKeys: Hashable, Sendable {
     }
   }
 
+  /// Finished keys.
+  var count: Int { order.count - first }
+  var isFull: Bool { count >= limit }
+
   mutating func begin(_ key: [UInt8]) { states[key] = .pending([]) }
 
   mutating func wait(_ key: [UInt8], _ waiter: Waiter) {
@@ -54,15 +58,15 @@ struct SeenKeys: Hashable, Sendable {
     var waiters: [Waiter] = []
     if case .pending(let pending) = states[key] { waiters = pending }
     states[key] = state
-    guard state != nil else { return (waiters, []) }
+    guard case .done(_, let now, _) = state else { return (waiters, []) }
     order.append(key)
-    return (waiters, trim())
+    return (waiters, trim(now))
   }
 
-  /// Drops the oldest beyond the limit.
-  private mutating func trim() -> [[UInt8]] {
+  /// Drops the oldest: those that no longer count, and those beyond the limit.
+  private mutating func trim(_ now: WallTime) -> [[UInt8]] {
     var forgotten: [[UInt8]] = []
-    while order.count - first > limit {
+    while first < order.count, count > limit || self.state(order[first], now: now) == nil {
       let key = order[first]
       first += 1
       if case .done = states[key] {

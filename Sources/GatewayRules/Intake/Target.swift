@@ -46,15 +46,14 @@ struct Target: Hashable, Sendable {
     number == nil && !isChanging && waiting.isEmpty && activity.timestamp == 0 && activity.held == nil
   }
 
-  /// Whether the held state may be written. A clock that was set back does not delay it.
+  /// Whether the held state may be written.
   func isDue(_ now: WallTime, _ intervalMs: Int64) -> Bool {
     guard activity.held != nil, !isChanging else { return false }
     return isFree(now, intervalMs)
   }
 
   func isFree(_ now: WallTime, _ intervalMs: Int64) -> Bool {
-    guard let last = activity.lastWrite else { return true }
-    return now < last || now >= last.adding(milliseconds: intervalMs)
+    activity.lastWrite.map { now >= $0.adding(milliseconds: intervalMs) } ?? true
   }
 }
 

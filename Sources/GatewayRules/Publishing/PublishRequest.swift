@@ -128,7 +128,8 @@ package struct PublishRequest: Hashable, Sendable {
     let hasOwnKey = key != nil
     return IntakePush(
       // Without a name of its own, two equal messages are two messages, as in ntfy.
-      key: key ?? SHA256.digest(of: "n-id", id), hasOwnKey: hasOwnKey, apnsID: id, topic: topic,
+      key: IntakePush.Source.localKey(key ?? SHA256.digest(of: "n-id", id)), hasOwnKey: hasOwnKey, apnsID: id,
+      topic: topic,
       token: SHA256.digest(of: "ntfy", topic),
       meaning: isRemoval ? .clear([sequence ?? ""], timestamp: nil) : .show(item(now, id, callback)))
   }

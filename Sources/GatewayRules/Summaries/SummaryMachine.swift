@@ -47,6 +47,8 @@ package struct SummaryMachine: Hashable, Sendable {
   }
 
   private let options: Options
+  /// How far the calendar is ahead of `now`; set by the driver.
+  package var wallLeadMs: Int64 = 0
   private var groups: [[UInt8]: Group] = [:]
   /// The group of each item, also of those that are answered.
   private var groupOf: [Int64: [UInt8]] = [:]
@@ -151,7 +153,7 @@ package struct SummaryMachine: Hashable, Sendable {
   }
 
   package mutating func handleTimeout(now: WallTime) {
-    let due = delayed.filter { now >= $0.value || now.adding(milliseconds: 2 * options.againMs) < $0.value }
+    let due = delayed.filter { now >= $0.value }
     for key in due.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       delayed[key] = nil
       advance(key, now)
@@ -245,7 +247,7 @@ package struct SummaryMachine: Hashable, Sendable {
       app: member.app, title: "",
       text: member.text.split(separator: GroupMember.countPlace, omittingEmptySubsequences: false)
         .joined(separator: "\(group.members.count)"),
-      timestamp: UInt32(clamping: now.seconds), details: details)
+      timestamp: UInt32(clamping: now.adding(milliseconds: wallLeadMs).seconds), details: details)
   }
 }
 

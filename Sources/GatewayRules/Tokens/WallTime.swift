@@ -1,4 +1,8 @@
 /// A time of the calendar, in milliseconds since 1970-01-01 UTC; the driver reads the clock.
+///
+/// The calendar can be set back and forth. A machine's `now` is therefore the time of its start
+/// plus what has passed since, by a clock that only runs forward; `wallLeadMs` is how far the
+/// calendar is ahead of it, for what is recorded or shown.
 package struct WallTime: Hashable, Comparable, Sendable {
   package var milliseconds: Int64
 

@@ -1,5 +1,6 @@
 #if Gateway
 import Glibc
+import NIOPosix
 
 /// Waits for room on a disk, of which no system reports that it is there again.
 enum DiskRoom {
@@ -14,7 +15,7 @@ enum DiskRoom {
     repeat {
       try await Task.sleep(for: pause)  // poll
       pause = min(pause * 2, longest)
-    } while !isThere(in: folder)
+    } while try await !NIOThreadPool.singleton.runIfActive { isThere(in: folder) }
   }
 
   /// Whether `neededBytes` can be written in the folder: free bytes of the file system would not

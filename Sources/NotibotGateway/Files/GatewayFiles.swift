@@ -5,6 +5,9 @@ import Synchronization
 
 /// What a gateway has on its disk.
 struct GatewayFiles: Sendable {
+  /// Reads the files that a user can change while the gateway runs: an event loop must not wait for
+  /// a file system.
+  let reader: NIOThreadPool
   let store: GatewayStore
   let thread: NIOThreadPool
   let contents: Handover<IntakeContents>

@@ -66,7 +66,8 @@ final class GatewayStore: Sendable {
     self.step = step
     self.path = path
     do {
-      close(open(path, O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
+      close(open(path, O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
+      close(try RegularFile.open(path))
       var configuration = Configuration()
       configuration.prepareDatabase { database in
         try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
@@ -99,11 +100,12 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Everything that the intake still needs. Blocks.
-  func contents(now: WallTime, keepMs: Int64) throws -> IntakeContents {
+  /// Everything that the intake still needs. Times of the future are brought back: the calendar was
+  /// set back since. Blocks.
+  func contents(now: WallTime, options: IntakeMachine.Options) throws -> IntakeContents {
     try queue.write { database in
       try database.execute(
-        sql: "DELETE FROM seen WHERE at < ?", arguments: [now.milliseconds - keepMs])
+        sql: "DELETE FROM seen WHERE at < ?", arguments: [now.milliseconds - options.keepMs])
       try database.execute(sql: "DELETE FROM suppressed WHERE until < ?", arguments: [now.milliseconds])
       var contents = IntakeContents()
       // Row by row: there can be 100 000.
@@ -112,7 +114,7 @@ final class GatewayStore: Sendable {
         contents.keys.append(
           IntakeContents.Key(
             bytes: Array(row["key"] as Data), apnsID: row["apns_id"],
-            at: WallTime(milliseconds: row["at"]), isOwn: row["own"]))
+            at: min(now, WallTime(milliseconds: row["at"])), isOwn: row["own"]))
       }
       let items = try Row.fetchCursor(database, sql: "SELECT * FROM item")
       // One text for all items of a topic.
@@ -126,7 +128,8 @@ final class GatewayStore: Sendable {
             member: (row["member"] as String?).flatMap { GroupMember(line: $0) }))
       }
       for row in try Row.fetchAll(database, sql: "SELECT target, until FROM suppressed") {
-        contents.suppressed[Array(row["target"] as Data)] = WallTime(milliseconds: row["until"])
+        contents.suppressed[Array(row["target"] as Data)] = min(
+          now.adding(milliseconds: options.suppressMs), WallTime(milliseconds: row["until"]))
       }
       for row in try Row.fetchAll(database, sql: "SELECT topic, value FROM badge") {
         contents.badges[row["topic"]] = row["value"]

@@ -8,6 +8,41 @@ package enum GatewayTables {
   /// Bytes of a table's file, at most.
   private static let limitBytes = 8_000_000
 
+  /// The versions of the tables that are loaded; nil: none yet.
+  struct Versions: Hashable, Sendable {
+    fileprivate var loaded: [String: PrivateFile.Version] = [:]
+  }
+
+  /// What a check has found; nil: a table is the same.
+  struct Changes: Sendable {
+    var versions: Versions
+    var tokens: Result<DeviceTokens, GatewayFailure>?
+    var trust: Result<[TrustedKey], GatewayFailure>?
+    var mutes: Result<[Mute], GatewayFailure>?
+  }
+
+  /// Reads the tables that are not of these versions. Blocks.
+  static func changes(since versions: Versions, in folder: GatewayFolder) -> Changes {
+    var changes = Changes(versions: versions)
+    changes.tokens = changed(folder.tokens, &changes.versions, readTokens)
+    changes.trust = changed(folder.trust, &changes.versions, readTrust)
+    changes.mutes = changed(folder.mutes, &changes.versions, readMutes)
+    return changes
+  }
+
+  private static func changed<Table>(
+    _ path: String, _ versions: inout Versions, _ read: (String) throws(GatewayFailure) -> Table
+  ) -> Result<Table, GatewayFailure>? {
+    let found = PrivateFile.Version(of: path)
+    let known = versions.loaded.updateValue(found, forKey: path)
+    guard found != known else { return nil }
+    // One that was there and is not: deleted, not empty.
+    guard !found.isMissing || known == nil else {
+      return .failure(GatewayFailure(.usage, "cannot read \(path): it is missing"))
+    }
+    return Result { () throws(GatewayFailure) in try read(path) }
+  }
+
   private static func rows(_ path: String) throws(GatewayFailure) -> [JSONValue] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let bytes = try PrivateFile.read(path, limitBytes: limitBytes)
@@ -86,7 +121,8 @@ package enum GatewayTables {
       mutes.append(
         Mute(
           topic: topic, thread: row["thread"]?.string,
-          until: row["until"]?.whole.map(WallTime.init(milliseconds:))))
+          until: row["until"]?.whole.map(WallTime.init(milliseconds:)),
+          since: row["since"]?.whole.map(WallTime.init(milliseconds:))))
     }
     return mutes
   }
@@ -96,6 +132,7 @@ package enum GatewayTables {
       var row: [String: JSONValue] = ["topic": .string(mute.topic)]
       row["thread"] = mute.thread.map { .string($0) }
       row["until"] = mute.until.map { .whole($0.milliseconds) }
+      row["since"] = mute.since.map { .whole($0.milliseconds) }
       return JSONValue.object(row)
     }
     try write(rows, to: path)

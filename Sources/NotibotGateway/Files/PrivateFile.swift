@@ -16,18 +16,13 @@ package enum PrivateFile {
     }
   }
 
+  /// All bytes of a regular file. Blocks.
   package static func read(_ path: String, limitBytes: Int) throws(GatewayFailure) -> [UInt8] {
-    guard let handle = FileHandle(forReadingAtPath: path) else {
-      throw GatewayFailure(.usage, "cannot open \(path): \(String(cString: strerror(errno)))")
+    do throws(RegularFile.Problem) {
+      return try RegularFile.read(path, limitBytes: limitBytes)
+    } catch {
+      throw GatewayFailure(.usage, "cannot read \(path): \(error)")
     }
-    defer { try? handle.close() }
-    guard let data = try? handle.read(upToCount: limitBytes + 1) ?? Data() else {
-      throw GatewayFailure(.unfitEnvironment, "cannot read \(path)")
-    }
-    guard data.count <= limitBytes else {
-      throw GatewayFailure(.usage, "\(path) has more than \(limitBytes) bytes")
-    }
-    return Array(data)
   }
 
   /// Bytes of a secret, at most.

@@ -3,6 +3,7 @@ import Foundation
 import GatewayRules
 import NIOCore
 import NIOHTTP1
+import NotibotProtocol
 
 /// One connection of HTTP/1.1: a request at a time.
 final class HTTPRequestHandler: ChannelInboundHandler {
@@ -15,18 +16,23 @@ final class HTTPRequestHandler: ChannelInboundHandler {
   }
 
   private let service: GatewayService
+  private let connections: ConnectionTable
+  private let connection: Int
   /// Whether this is the socket of commands.
   private let isCommands: Bool
   private var request: Request?
 
-  init(service: GatewayService, isCommands: Bool) {
+  init(service: GatewayService, connections: ConnectionTable, connection: Int, isCommands: Bool) {
     self.service = service
+    (self.connections, self.connection) = (connections, connection)
     self.isCommands = isCommands
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
-    case .head(let head): request = Request(head: head)
+    case .head(let head):
+      connections.noteRequest(on: connection)
+      request = Request(head: head)
     case .body(let bytes):
       guard var current = request else { return }
       request = nil
@@ -67,10 +73,9 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     case (.GET, "/v1/actions") where isCommands: poll(query, reply)
     case (.POST, "/v1/reload") where isCommands:
       service.assumeIsolated { service in
-        service.reloadTables()
         service.reloadRegistrations()
+        service.afterCheckingTables { _ in reply(200, "text/plain", "ok\n") }
       }
-      reply(200, "text/plain", "ok\n")
     case _: publish(request, path, reply)
     }
   }
@@ -93,9 +98,7 @@ final class HTTPRequestHandler: ChannelInboundHandler {
       return reply(400, "text/plain", "use after=NUMBER&wait=SECONDS\n")
     }
     service.assumeIsolated { service in
-      service.poll(after: poll.after, wait: poll.wait, topics: nil) { body in
-        reply(body == nil ? 503 : 200, "application/json", body ?? "too many requests wait\n")
-      }
+      service.poll(after: poll.after, wait: poll.wait, topics: nil) { reply(200, "application/json", $0) }
     }
   }
 
@@ -139,19 +142,17 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     }
   }
 
-  /// A browser on this computer can be made to send requests by any page: those are refused.
+  /// Commands come over a socket that no browser reaches.
   private func originProblem(_ head: HTTPRequestHead) -> String? {
-    guard !isCommands else { return nil }
-    guard head.headers["origin"].isEmpty else { return "requests of web pages are refused" }
-    let host = head.headers.first(name: "host") ?? ""
-    let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
-    return ["127.0.0.1", "localhost", "[::1]"].contains(String(name)) ? nil : "this host name is refused"
+    isCommands ? nil : LoopbackGate(port: nil, hasPages: false).problem { head.headers[$0] }
   }
 
   private func replying(_ context: ChannelHandlerContext, isKeptAlive: Bool) -> Reply {
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     return { status, type, body in
       let (handler, context) = bound.value
+      handler.connections.noteEnd(on: handler.connection)
+      if status == 200 { handler.connections.noteAccepted(on: handler.connection) }
       guard context.channel.isActive else { return }
       var headers = HTTPHeaders([("content-type", type), ("content-length", "\(body.utf8.count)")])
       if status == 503 { headers.add(name: "retry-after", value: "\(PushAnswer.retryAfterSeconds)") }

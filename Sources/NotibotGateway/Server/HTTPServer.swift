@@ -4,7 +4,7 @@ import GatewayRules
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import enum SerialLink.FailureKind
+import SerialLink
 
 /// The listeners of HTTP/1.1: scripts on loopback, commands on a unix socket.
 final class HTTPServer: Sendable {
@@ -24,9 +24,10 @@ final class HTTPServer: Sendable {
   }
 
   /// For scripts: publishing, health and metrics.
-  static func start(at place: SocketPlace, service: GatewayService) async throws(GatewayFailure) -> HTTPServer
+  static func start(at place: GatewayRules.SocketPlace, service: GatewayService) async throws(GatewayFailure)
+    -> HTTPServer
   {
-    let connections = ConnectionTable(eventLoop: service.eventLoop)
+    let connections = await service.makeTable("http")
     do {
       let listener = try await bootstrap(service, connections, isCommands: false)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -43,7 +44,7 @@ final class HTTPServer: Sendable {
   /// that no other gateway uses the socket.
   static func start(atSocket path: String, service: GatewayService) async throws(GatewayFailure) -> HTTPServer
   {
-    let connections = ConnectionTable(eventLoop: service.eventLoop)
+    let connections = await service.makeTable("commands")
     do {
       let listener = try await bootstrap(service, connections, isCommands: true)
         .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
@@ -56,18 +57,16 @@ final class HTTPServer: Sendable {
   private static func bootstrap(
     _ service: GatewayService, _ connections: ConnectionTable, isCommands: Bool
   ) -> ServerBootstrap {
-    ServerBootstrap(group: service.eventLoop).childChannelInitializer { channel in
+    ServerBootstrap.pausing(on: service.eventLoop).childChannelInitializer { channel in
       channel.eventLoop.makeCompletedFuture {
-        guard isCommands || service.assumeIsolated({ $0.admitConnection() }) else { throw ChannelError.eof }
-        let number = connections.insert(channel)
-        channel.closeFuture.whenComplete { _ in
-          connections.remove(number)
-          if !isCommands { service.assumeIsolated { $0.noteConnectionClosed(-number) } }
-        }
+        let number = connections.insert(channel) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in connections.remove(number) }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(IdleStateHandler(allTimeout: idleLimit))
         try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-        try pipeline.addHandler(HTTPRequestHandler(service: service, isCommands: isCommands))
+        try pipeline.addHandler(
+          HTTPRequestHandler(
+            service: service, connections: connections, connection: number, isCommands: isCommands))
       }
     }
   }

@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
-import enum SerialLink.FailureKind
+import SerialLink
 
 /// The listener of APNs: TLS and HTTP/2, with the limits of a server on a network.
 final class PushServer: Sendable {
@@ -14,6 +14,8 @@ final class PushServer: Sendable {
   private static let graceLimit = TimeAmount.seconds(5)
   private static let streamsLimit = 1000
   private static let headersLimitBytes = 16_384
+  /// Bytes of a certificate's file, at most.
+  private static let certificateLimitBytes = 1 << 20
 
   private let listener: any Channel
   private let connections: ConnectionTable
@@ -27,25 +29,19 @@ final class PushServer: Sendable {
   }
 
   static func start(
-    at place: SocketPlace, folder: GatewayFolder, service: GatewayService
+    at place: GatewayRules.SocketPlace, folder: GatewayFolder, service: GatewayService
   ) async throws(GatewayFailure) -> PushServer {
     let context: NIOSSLContext
     do {
-      let chain = try NIOSSLCertificate.fromPEMFile(folder.certificate)
-      var tls = TLSConfiguration.makeServerConfiguration(
-        certificateChain: chain.map { .certificate($0) },
-        privateKey: .privateKey(try NIOSSLPrivateKey(file: folder.certificateKey, format: .pem)))
-      tls.minimumTLSVersion = .tlsv12
-      // Offered, not required.
-      tls.applicationProtocols = ["h2"]
-      context = try NIOSSLContext(configuration: tls)
+      context = try await service.reader.runIfActive { try makeContext(folder) }
     } catch {
+      let reason = (error as? GatewayFailure).map { ": \($0.message)" } ?? ""
       throw GatewayFailure(
-        .unfitEnvironment, "cannot use the certificate \(folder.certificate)",
+        .unfitEnvironment, "cannot use the certificate \(folder.certificate)\(reason)",
         remedy: "run notibot-gateway init --renew")
     }
-    let connections = ConnectionTable(eventLoop: service.eventLoop)
-    let bootstrap = ServerBootstrap(group: service.eventLoop)
+    let connections = await service.makeTable("apns")
+    let bootstrap = ServerBootstrap.pausing(on: service.eventLoop)
       .serverChannelOption(.backlog, value: 64)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -64,22 +60,38 @@ final class PushServer: Sendable {
     }
   }
 
+  /// Blocks.
+  private static func makeContext(_ folder: GatewayFolder) throws -> NIOSSLContext {
+    let certificate = try PrivateFile.read(folder.certificate, limitBytes: certificateLimitBytes)
+    let key = try PrivateFile.read(folder.certificateKey, limitBytes: certificateLimitBytes)
+    var tls = TLSConfiguration.makeServerConfiguration(
+      certificateChain: try NIOSSLCertificate.fromPEMBytes(certificate).map { .certificate($0) },
+      privateKey: .privateKey(try NIOSSLPrivateKey(bytes: key, format: .pem)))
+    tls.minimumTLSVersion = .tlsv12
+    // Offered, not required.
+    tls.applicationProtocols = ["h2"]
+    return try NIOSSLContext(configuration: tls)
+  }
+
   private static func prepare(
     _ channel: any Channel, _ context: NIOSSLContext, _ service: GatewayService,
     _ connections: ConnectionTable
   ) throws {
-    guard service.assumeIsolated({ $0.admitConnection() }) else { throw ChannelError.eof }
-    let number = connections.insert(channel)
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandlers(NIOSSLServerHandler(context: context), FlushHandler())
+    let tls = try pipeline.context(handlerType: NIOSSLServerHandler.self)
+    let number = connections.insert(channel) { tls.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in
       connections.remove(number)
-      service.assumeIsolated { $0.noteConnectionClosed(number) }
+      service.assumeIsolated { $0.noteClosed(connection: number) }
     }
-    try channel.pipeline.syncOperations.addHandlers(
-      NIOSSLServerHandler(context: context), FlushHandler(),
-      PrefaceHandler { channel in try upgrade(channel, service, connection: number) })
+    try pipeline.addHandler(
+      PrefaceHandler { channel in try upgrade(channel, service, connections, number) })
   }
 
-  private static func upgrade(_ channel: any Channel, _ service: GatewayService, connection: Int) throws {
+  private static func upgrade(
+    _ channel: any Channel, _ service: GatewayService, _ connections: ConnectionTable, _ number: Int
+  ) throws {
     var configuration = NIOHTTP2Handler.ConnectionConfiguration()
     configuration.initialSettings = [
       HTTP2Setting(parameter: .maxConcurrentStreams, value: streamsLimit),
@@ -96,7 +108,7 @@ final class PushServer: Sendable {
     ) { stream in
       stream.eventLoop.makeCompletedFuture {
         try stream.pipeline.syncOperations.addHandler(
-          PushStreamHandler(service: service, connection: connection))
+          PushStreamHandler(service: service, connections: connections, connection: number))
       }
     }
     try pipeline.addHandlers(management, ConnectionErrorHandler())

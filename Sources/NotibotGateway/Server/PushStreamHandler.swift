@@ -27,16 +27,19 @@ final class PushStreamHandler: ChannelInboundHandler {
   static let bodyLimitBytes = PushHead.voipBodyLimitBytes + 1
 
   private let service: GatewayService
+  private let connections: ConnectionTable
   private let connection: Int
   private var state = State.waiting
   private var timer: Scheduled<Void>?
 
-  init(service: GatewayService, connection: Int) {
+  init(service: GatewayService, connections: ConnectionTable, connection: Int) {
     self.service = service
+    self.connections = connections
     self.connection = connection
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
+    connections.noteRequest(on: connection)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     timer = context.eventLoop.scheduleTask(in: Self.timeLimit) {
       let (handler, context) = bound.value
@@ -44,7 +47,10 @@ final class PushStreamHandler: ChannelInboundHandler {
     }
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timer?.cancel()
+    connections.noteEnd(on: connection)
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
     timer?.cancel()
@@ -133,6 +139,7 @@ final class PushStreamHandler: ChannelInboundHandler {
   private func write(
     _ status: Int, fields: [(String, String)], _ body: String, _ context: ChannelHandlerContext
   ) {
+    if status == 200 { connections.noteAccepted(on: connection) }
     guard context.channel.isActive else { return }
     var headers = HPACKHeaders([(":status", "\(status)")] + fields)
     if !body.isEmpty { headers.add(name: "content-type", value: "application/json") }

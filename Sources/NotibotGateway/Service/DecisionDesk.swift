@@ -44,8 +44,10 @@ final class DecisionDesk: Sendable {
   /// Decides about presses, and makes the decisions durable before the outbox takes the presses.
   /// After a crash in between the device reports them again, and they are known. Blocks.
   func take(_ presses: [TakenPress]) throws(JournalError) {
-    let now = GatewayClock().now()
+    let clock = GatewayClock()
+    let now = clock.now()
     let (records, wake) = state.withLock { state in
+      state.machine.wallLeadMs = clock.wallLeadMs
       Self.drain(&state)
       for taken in presses {
         let key = Expected(number: taken.number, action: taken.action, revision: taken.revision)
@@ -78,6 +80,7 @@ final class DecisionDesk: Sendable {
   /// The report of a press: one that `take` had, or one of a device that does not keep presses.
   func receive(number: Int64, action: UInt32, revision: UInt16?, isStale: Bool, now: WallTime) {
     state.withLock { state in
+      state.machine.wallLeadMs = GatewayClock().wallLeadMs
       let key = Expected(number: number, action: action, revision: revision ?? 0)
       if let count = state.expected[key] {
         state.expected[key] = count > 1 ? count - 1 : nil
@@ -96,6 +99,7 @@ final class DecisionDesk: Sendable {
   /// Gives the machine an input on the event loop, or asks it something.
   func with<Result>(_ body: (inout DecisionMachine) -> Result) -> Result where Result: Sendable {
     state.withLock { state in
+      state.machine.wallLeadMs = GatewayClock().wallLeadMs
       let result = body(&state.machine)
       Self.drain(&state)
       return result

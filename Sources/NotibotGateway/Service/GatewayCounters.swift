@@ -8,20 +8,19 @@ struct GatewayCounters: Sendable {
     var verdict: String
   }
 
-  /// Topics counted one by one, at most. They are those of trusted senders, and of publishers on
-  /// this computer.
+  /// Topics counted one by one, at most; half of them at most while publishers on this computer,
+  /// who choose any, have new ones.
   private static let labelsLimit = 1000
 
   private var pushes: [Label: Int] = [:]
   private var answerNanoseconds: Int64 = 0
   private var answers = 0
   private var callbacks: [CallVerdict: Int] = [:]
-  var connections = 0
-  var refusedConnections = 0
 
-  mutating func note(topic: String, verdict: String, answered: Duration) {
+  mutating func note(topic: String, verdict: String, isLocal: Bool, answered: Duration) {
     var label = Label(topic: topic, verdict: verdict)
-    if pushes[label] == nil, pushes.count >= Self.labelsLimit { label.topic = "" }
+    let limit = isLocal ? Self.labelsLimit / 2 : Self.labelsLimit
+    if pushes[label] == nil, pushes.count >= limit { label.topic = "" }
     pushes[label, default: 0] += 1
     answers += 1
     answerNanoseconds +=
@@ -33,7 +32,7 @@ struct GatewayCounters: Sendable {
   /// Prometheus' text format.
   func text(
     boardUp: Bool, diskFull: Bool, entries: Int, unfinished: Int, delivered: Int,
-    presses: [PressVerdict: Int], decisions: Int
+    presses: [PressVerdict: Int], decisions: Int, connections: Int, evicted: Int
   ) -> String {
     var lines: [String] = []
     func add(_ name: String, _ type: String, _ values: [(labels: String, value: String)]) {
@@ -48,7 +47,7 @@ struct GatewayCounters: Sendable {
     add("answer_seconds_count", "counter", [("", "\(answers)")])
     add("delivered_total", "counter", [("", "\(delivered)")])
     add("connections", "gauge", [("", "\(connections)")])
-    add("connections_refused_total", "counter", [("", "\(refusedConnections)")])
+    add("connections_evicted_total", "counter", [("", "\(evicted)")])
     add("board_up", "gauge", [("", boardUp ? "1" : "0")])
     add("disk_full", "gauge", [("", diskFull ? "1" : "0")])
     add("outbox_entries", "gauge", [("", "\(entries)")])

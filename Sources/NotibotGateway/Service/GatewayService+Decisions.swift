@@ -7,7 +7,6 @@ import NotibotHost
 extension GatewayService {
   /// Reads the tables, and continues what a former run has left.
   func begin() {
-    reloadTables()
     desk.attach { [eventLoop] in
       eventLoop.execute { self.assumeIsolated { $0.obeyDecisions() } }
     }
@@ -108,13 +107,10 @@ extension GatewayService {
       fields: [("content-type", "application/json"), ("idempotency-key", call.key)], body: body,
       authorityPath: callback.authorityPath.map(folder.path(of:)))
     if let path = callback.secretPath {
-      do {
-        let secret = try PrivateFile.secret(folder.path(of: path))
-        request.fields.append(
-          ("notibot-signature", Callback.signature(of: body, secret: secret, at: clock.now())))
-      } catch {
-        warn("cannot sign the callback '\(call.callback)': \(error)")
-        return complete(call, .noAnswer)
+      request.secret = CallbackClient.Secret(
+        path: folder.path(of: path), purpose: "sign the callback '\(call.callback)'"
+      ) { [now = clock.wall()] secret in
+        ("notibot-signature", Callback.signature(of: body, secret: secret, at: now))
       }
     }
     client.send(request).whenSuccess { result in self.assumeIsolated { $0.complete(call, result) } }
@@ -148,7 +144,7 @@ extension GatewayService {
   /// Answers with decisions after `after`, as soon as there is one, or after `wait` seconds. The
   /// request also acknowledges those up to `after`. `topics`: nil for all.
   func poll(
-    after: Int64, wait: Int64, topics: [String]?, answer: @escaping @Sendable (_ body: String?) -> Void
+    after: Int64, wait: Int64, topics: [String]?, answer: @escaping @Sendable (_ body: String) -> Void
   ) {
     let now = clock.now()
     desk.with { $0.acknowledge(upTo: after, topics: topics, now: now) }
@@ -158,7 +154,6 @@ extension GatewayService {
       return answer(ActionPollers.body(found, after: after))
     }
     let number = pollers.add(after: after, topics: topics, answer: answer)
-    guard let number else { return answer(nil) }
     let timer = eventLoop.scheduleTask(in: .seconds(wait)) {
       self.assumeIsolated { $0.pollers.end(number) }
     }
@@ -171,20 +166,24 @@ extension GatewayService {
     answer: @escaping @Sendable (_ status: Int, _ body: String) -> Void
   ) {
     let text = headers.path.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+    afterCheckingTables { $0.poll(headers, text, connection, answer) }
+  }
+
+  private func poll(
+    _ headers: PushHeaders, _ text: Substring, _ connection: Int,
+    _ answer: @escaping @Sendable (_ status: Int, _ body: String) -> Void
+  ) {
     func refuse(_ status: Int, _ reason: PushReason) {
       answer(status, JSONValue.object(["reason": .string(reason.rawValue)]).line)
     }
     guard !isStopping else { return refuse(503, .shutdown) }
     guard headers.method == "GET" else { return refuse(405, .methodNotAllowed) }
-    reloadTables()
     guard hasReadableTrust else { return refuse(503, .serviceUnavailable) }
-    switch trust(headers.first("authorization"), connection, clock.now()) {
+    switch trust(headers.first("authorization"), connection, clock.wall()) {
     case .failure(let refusal): refuse(refusal.reason.status, refusal.reason)
     case .success(let key):
       guard let query = PollQuery(parsing: text) else { return refuse(404, .badPath) }
-      poll(after: query.after, wait: query.wait, topics: key.topics) { body in
-        answer(body == nil ? 503 : 200, body ?? JSONValue.object(["reason": .string("TooManyRequests")]).line)
-      }
+      poll(after: query.after, wait: query.wait, topics: key.topics) { answer(200, $0) }
     }
   }
 
@@ -214,7 +213,7 @@ struct ActionPollers {
   private struct Poller {
     var after: Int64
     var topics: [String]?
-    var answer: @Sendable (String?) -> Void
+    var answer: @Sendable (String) -> Void
     var timer: Scheduled<Void>?
   }
 
@@ -225,11 +224,11 @@ struct ActionPollers {
     pollers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.after, $0.value.topics) }
   }
 
-  /// Its number, or nil if too many wait.
+  /// Its number. The oldest one is answered if too many wait.
   mutating func add(
-    after: Int64, topics: [String]?, answer: @escaping @Sendable (String?) -> Void
-  ) -> Int? {
-    guard pollers.count < Self.limit else { return nil }
+    after: Int64, topics: [String]?, answer: @escaping @Sendable (String) -> Void
+  ) -> Int {
+    if pollers.count >= Self.limit, let oldest = pollers.keys.min() { end(oldest) }
     lastNumber += 1
     pollers[lastNumber] = Poller(after: after, topics: topics, answer: answer)
     return lastNumber

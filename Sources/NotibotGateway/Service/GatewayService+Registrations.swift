@@ -1,6 +1,7 @@
 #if Gateway
 import GatewayRules
 import NIOCore
+import NIOPosix
 
 // Device tokens that backends get from the gateway.
 extension GatewayService {
@@ -8,14 +9,22 @@ extension GatewayService {
   /// revoked.
   func reloadRegistrations() {
     guard !isStopping else { return }
-    let rows: [Registration]
-    do {
-      rows = try GatewayTables.readRegistrations(folder.registrations, tokens: tokens)
-    } catch {
-      return warn("\(error); the registrations stay as they are")
+    let folder = folder
+    reader.runIfActive(eventLoop: eventLoop) {
+      Result { () throws(GatewayFailure) in
+        try GatewayTables.readRegistrations(
+          folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
+      }
+    }.whenSuccess { rows in self.assumeIsolated { $0.take(rows) } }
+  }
+
+  private func take(_ rows: Result<[Registration], GatewayFailure>) {
+    switch rows {
+    case .success(let rows):
+      registrations.setRegistrations(rows, now: clock.now())
+      obeyRegistrations()
+    case .failure(let failure): warn("\(failure); the registrations stay as they are")
     }
-    registrations.setRegistrations(rows, now: clock.now())
-    obeyRegistrations()
   }
 
   private func obeyRegistrations() {
@@ -46,13 +55,10 @@ extension GatewayService {
       authorityPath: call.registration.authorityPath.map(folder.path(of:)))
     if call.body != nil { request.fields.append(("content-type", "application/json")) }
     if let path = call.registration.bearerPath {
-      do {
-        let bearer = String(decoding: try PrivateFile.secret(folder.path(of: path)), as: UTF8.self)
-        request.fields.append(("authorization", "Bearer \(bearer)"))
-      } catch {
-        warn("cannot register '\(call.registration.name)': \(error)")
-        // Not at once: the machine is being drained.
-        return eventLoop.execute { self.assumeIsolated { $0.complete(call, .noAnswer) } }
+      request.secret = CallbackClient.Secret(
+        path: folder.path(of: path), purpose: "register '\(call.registration.name)'"
+      ) { bearer in
+        ("authorization", "Bearer \(String(decoding: bearer, as: UTF8.self))")
       }
     }
     client.send(request).whenSuccess { result in self.assumeIsolated { $0.complete(call, result) } }

@@ -1,65 +1,132 @@
 #if Gateway
 import Digests
 import GatewayRules
+import NIOCore
+import NIOPosix
 import NotibotHost
 import SerialLink
 import Synchronization
 
-/// The versions of the tables that are loaded.
-struct GatewayTableVersions {
-  var tokens: PrivateFile.Version?
-  var trust: PrivateFile.Version?
-  var mutes: PrivateFile.Version?
+/// The check whether a command has changed the tables.
+enum TableCheck {
+  typealias Work = @Sendable (isolated GatewayService) -> Void
+
+  case idle
+  /// `waiting` is done after it.
+  case running(waiting: [Work], limit: Scheduled<Void>)
+  /// The file system does not answer. Nothing waits for it.
+  case stalled
 }
 
 extension GatewayService {
+  /// Time for a check.
+  private static let checkLimit = TimeAmount.seconds(2)
+
   /// Whether tokens and trusted keys are as the user wrote them last.
   var hasReadableTrust: Bool {
-    tableProblems[folder.tokens] == nil && tableProblems[folder.trust] == nil
+    [folder.tokens, folder.trust, folder.path].allSatisfy { tableProblems[$0] == nil }
   }
 
-  /// Reads again those tables that a command has changed. One that cannot be read keeps its
-  /// content, and is reported: until it is repaired, pushes of senders are refused if it is the
-  /// tokens or the trusted keys, because it can hide a revocation.
-  func reloadTables() {
-    reload(folder.tokens, \.tokens) { path throws(GatewayFailure) in
-      tokens = try GatewayTables.readTokens(path)
-    }
-    reload(folder.trust, \.trust) { path throws(GatewayFailure) in
-      verifier.setKeys(try GatewayTables.readTrust(path))
-    }
-    reload(folder.mutes, \.mutes) { path throws(GatewayFailure) in
-      intake.rules.mutes = try GatewayTables.readMutes(path)
+  /// Does `work`, in order, when those tables are read again that a command has changed. One that
+  /// cannot be read keeps its content, and is reported: until it is repaired, pushes of senders are
+  /// refused if it is the tokens or the trusted keys, because it can hide a revocation.
+  func afterCheckingTables(_ work: @escaping TableCheck.Work) {
+    switch tableCheck {
+    case .idle: checkTables([work])
+    // It came after the beginning of that one.
+    case .running: workAfterNextCheck.append(work)
+    case .stalled: work(self)
     }
   }
 
-  private func reload(
-    _ path: String, _ version: WritableKeyPath<GatewayTableVersions, PrivateFile.Version?>,
-    _ read: (String) throws(GatewayFailure) -> Void
+  private func checkTables(_ waiting: [TableCheck.Work]) {
+    let limit = eventLoop.scheduleTask(in: Self.checkLimit) { self.assumeIsolated { $0.endLateCheck() } }
+    tableCheck = .running(waiting: waiting, limit: limit)
+    let (versions, folder) = (tableVersions, folder)
+    reader.runIfActive(eventLoop: eventLoop) { GatewayTables.changes(since: versions, in: folder) }
+      .whenSuccess { changes in self.assumeIsolated { $0.endCheck(changes) } }
+  }
+
+  private func endCheck(_ changes: GatewayTables.Changes) {
+    tableVersions = changes.versions
+    note(changes.tokens, folder.tokens) { tokens = $0 }
+    note(changes.trust, folder.trust) { verifier.setKeys($0) }
+    note(changes.mutes, folder.mutes) { mutes in
+      let (now, wall) = (clock.now(), clock.wall())
+      intake.rules.mutes = mutes.map { $0.inMachineTime(now: now, wall: wall) }
+    }
+    tableProblems[folder.path] = nil
+    let ended = tableCheck
+    tableCheck = .idle
+    guard case .running(let waiting, let limit) = ended else { return }
+    limit.cancel()
+    let next = takeNextWork()
+    if !next.isEmpty { checkTables(next) }
+    for work in waiting { work(self) }
+  }
+
+  private func endLateCheck() {
+    guard case .running(let waiting, _) = tableCheck else { return }
+    tableCheck = .stalled
+    note(
+      problem: GatewayFailure(.environment, "cannot read \(folder.path): it does not answer"), of: folder.path
+    )
+    for work in waiting + takeNextWork() { work(self) }
+  }
+
+  private func takeNextWork() -> [TableCheck.Work] {
+    defer { workAfterNextCheck = [] }
+    return workAfterNextCheck
+  }
+
+  private func note<Table>(
+    _ table: Result<Table, GatewayFailure>?, _ path: String, _ take: (Table) -> Void
   ) {
-    let found = PrivateFile.Version(of: path)
-    let known = tables[keyPath: version]
-    guard found != known else { return }
-    tables[keyPath: version] = found
-    do throws(GatewayFailure) {
-      // One that was there and is not: deleted, not empty.
-      if found.isMissing, known != nil {
-        throw GatewayFailure(.usage, "cannot read \(path): it is missing")
-      }
-      try read(path)
+    switch table {
+    case nil: break
+    case .success(let table):
       tableProblems[path] = nil
-    } catch {
-      if tableProblems[path] == nil { warn("\(error); its last content stays in use") }
-      tableProblems[path] = error.description
+      take(table)
+    case .failure(let failure): note(problem: failure, of: path)
     }
   }
+
+  private func note(problem: GatewayFailure, of path: String) {
+    if tableProblems[path] == nil { warn("\(problem); its last content stays in use") }
+    tableProblems[path] = problem.description
+  }
+
+  // MARK: Senders
+
+  func trust(
+    _ authorization: String?, _ connection: Int, _ now: WallTime
+  ) -> Result<TrustedKey, PushRefusal> {
+    var verdict = verifier.verdict(authorization, now: now)
+    if case .verify(let check) = verdict {
+      verdict = verifier.note(check, isValid: ProviderKey.isValid(check))
+    }
+    switch verdict {
+    case .refused(let reason): return .failure(PushRefusal(reason: reason))
+    case .verify: return .failure(PushRefusal(reason: .internalServerError))
+    case .accepted(let key):
+      let name = key.teamID + "\0" + key.keyID
+      let first = connectionKeys[connection] ?? name
+      connectionKeys[connection] = first
+      return first == name ? .success(key) : .failure(PushRefusal(reason: .unrelatedKeyIDInToken))
+    }
+  }
+
+  func noteClosed(connection: Int) { connectionKeys[connection] = nil }
 
   // MARK: Publishing without TLS
 
   /// Takes a message of a script. Calls `answer` once, on the event loop.
   func publish(_ request: PublishRequest, answer: @escaping @Sendable (PushAnswer, WallTime) -> Void) {
-    reloadTables()
-    let now = clock.now()
+    afterCheckingTables { $0.take(request, answer: answer) }
+  }
+
+  private func take(_ request: PublishRequest, answer: @escaping @Sendable (PushAnswer, WallTime) -> Void) {
+    let now = clock.wall()
     let push = request.push(
       id: GatewayClock.uuid(), now: now, callback: configuration.messageCallbacks[request.topic])
     if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: push.apnsID), now) }
@@ -72,8 +139,13 @@ extension GatewayService {
   func push(
     file body: [UInt8], topic: String, answer: @escaping @Sendable (PushAnswer, IntakeOutcome?) -> Void
   ) {
-    reloadTables()
-    let now = clock.now()
+    afterCheckingTables { $0.take(file: body, topic: topic, answer: answer) }
+  }
+
+  private func take(
+    file body: [UInt8], topic: String, answer: @escaping @Sendable (PushAnswer, IntakeOutcome?) -> Void
+  ) {
+    let now = clock.wall()
     let id = GatewayClock.uuid()
     let head = PushHead(
       deviceToken: "", apnsID: id, topic: topic, collapseID: nil, priority: 10, pushType: nil,
@@ -126,7 +198,7 @@ extension GatewayService {
       "unfinished": .whole(statistics.unfinished), "items": .whole(intake.itemsCount),
       "summaries": .whole(summaries.liveCount), "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
-      "connections": .whole(counters.connections), "healthy": .bool(healthProblem == nil),
+      "connections": .whole(connectionsCount), "healthy": .bool(healthProblem == nil),
       "decisions": .whole(desk.with(\.undeliveredCount)),
       "confirming": .whole(desk.with(\.confirmingCount)),
       "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
@@ -139,7 +211,8 @@ extension GatewayService {
     return counters.text(
       boardUp: isBoardUp, diskFull: !fullFiles.isEmpty, entries: statistics.entries,
       unfinished: statistics.unfinished, delivered: deliveries.load(ordering: .relaxed),
-      presses: desk.verdicts, decisions: desk.with(\.undeliveredCount))
+      presses: desk.verdicts, decisions: desk.with(\.undeliveredCount), connections: connectionsCount,
+      evicted: connectionTables.reduce(0) { $0 + $1.evictedCount })
   }
 
   /// The last pushes, one line of JSON each.
@@ -154,23 +227,20 @@ extension GatewayService {
 
   private var problems: [String] {
     tableProblems.values.sorted() + fullFiles.sorted().map { "cannot write \($0): \(Self.noRoom)" }
+      + connectionTables.filter(\.isFull).map {
+        "all \($0.limit) connections of \($0.name) are in use; another one closes the least used one"
+      } + intake.fullTables + (desk.with(\.isFull) ? ["too many decisions are undelivered"] : [])
   }
 
   // MARK: Connections
 
-  /// Whether another connection is allowed; counts it.
-  func admitConnection() -> Bool {
-    guard counters.connections < configuration.connectionsLimit, !isStopping else {
-      counters.refusedConnections += 1
-      return false
-    }
-    counters.connections += 1
-    return true
+  /// The table of a listener's connections.
+  func makeTable(_ name: String) -> ConnectionTable {
+    let table = ConnectionTable(name, limit: configuration.connectionsLimit, eventLoop: eventLoop)
+    connectionTables.append(table)
+    return table
   }
 
-  func noteConnectionClosed(_ connection: Int) {
-    counters.connections -= 1
-    noteClosed(connection: connection)
-  }
+  var connectionsCount: Int { connectionTables.reduce(0) { $0 + $1.count } }
 }
 #endif

@@ -45,6 +45,7 @@ actor GatewayService {
   let profiles: [TopicProfile]
   /// Another one after the outbox had no room on the disk.
   var gate: OutboxGate
+  let reader: NIOThreadPool
   let store: GatewayStore
   let storeThread: NIOThreadPool
   let desk: DecisionDesk
@@ -56,7 +57,10 @@ actor GatewayService {
   var verifier = TokenVerifier(keys: [])
   var tokens = DeviceTokens()
   var failures: [FailureRule]
-  var tables = GatewayTableVersions()
+  var connectionTables: [ConnectionTable] = []
+  var tableVersions = GatewayTables.Versions()
+  var tableCheck = TableCheck.idle
+  var workAfterNextCheck: [TableCheck.Work] = []
   /// Why a table cannot be read, by its file.
   var tableProblems: [String: String] = [:]
   var registrations: RegistrationMachine
@@ -72,7 +76,7 @@ actor GatewayService {
   var isBoardUp = false
   var isStopping = false
   /// The first key that each connection used.
-  private var connectionKeys: [Int: String] = [:]
+  var connectionKeys: [Int: String] = [:]
   private var waiters: [IntakeMachine.Ticket: Waiter] = [:]
   private var lastTicket: UInt64 = 0
   private var timer: Scheduled<Void>?
@@ -102,10 +106,11 @@ actor GatewayService {
     self.folder = folder
     self.configuration = configuration
     self.profiles = profiles
+    reader = files.reader
     store = files.store
     storeThread = files.thread
     desk = files.desk
-    client = CallbackClient(eventLoop: eventLoop)
+    client = CallbackClient(eventLoop: eventLoop, reader: files.reader, warn: warn)
     registrations = RegistrationMachine(removed: files.unregistered)
     self.warn = warn
     gate = OutboxGate(forwarder: forwarder)
@@ -124,8 +129,15 @@ actor GatewayService {
     _ headers: PushHeaders, body: [UInt8], connection: Int,
     answer: @escaping @Sendable (PushAnswer) -> Void
   ) {
-    let now = clock.now()
     let began = ContinuousClock.now
+    afterCheckingTables { $0.take(headers, body, connection, began, answer) }
+  }
+
+  private func take(
+    _ headers: PushHeaders, _ body: [UInt8], _ connection: Int, _ began: ContinuousClock.Instant,
+    _ answer: @escaping @Sendable (PushAnswer) -> Void
+  ) {
+    let now = clock.wall()
     let ownID = headers.echoedID
     let apnsID = ownID ?? GatewayClock.uuid()
     let decision = decide(headers, body, apnsID, connection, now)
@@ -159,7 +171,6 @@ actor GatewayService {
     }
     guard !isStopping else { return refused(.shutdown) }
     if let reason = headers.refusalBeforeTrust() { return refused(reason) }
-    reloadTables()
     // An unreadable table can hide a revocation: senders repeat the push when it is repaired.
     guard hasReadableTrust else { return refused(.serviceUnavailable) }
     guard fullFiles.isEmpty else { return refused(.serviceUnavailable, detail: Self.noRoom) }
@@ -208,26 +219,6 @@ actor GatewayService {
     return PushRequest.key(head, token: token, body: body)
   }
 
-  func trust(
-    _ authorization: String?, _ connection: Int, _ now: WallTime
-  ) -> Result<TrustedKey, PushRefusal> {
-    var verdict = verifier.verdict(authorization, now: now)
-    if case .verify(let check) = verdict {
-      verdict = verifier.note(check, isValid: ProviderKey.isValid(check))
-    }
-    switch verdict {
-    case .refused(let reason): return .failure(PushRefusal(reason: reason))
-    case .verify: return .failure(PushRefusal(reason: .internalServerError))
-    case .accepted(let key):
-      let name = key.teamID + "\0" + key.keyID
-      let first = connectionKeys[connection] ?? name
-      connectionKeys[connection] = first
-      return first == name ? .success(key) : .failure(PushRefusal(reason: .unrelatedKeyIDInToken))
-    }
-  }
-
-  func noteClosed(connection: Int) { connectionKeys[connection] = nil }
-
   // MARK: The intake
 
   /// Gives a push to the intake.
@@ -246,6 +237,7 @@ actor GatewayService {
   }
 
   private func obey() {
+    summaries.wallLeadMs = clock.wallLeadMs
     while let action = intake.nextAction() {
       switch action {
       case .submit(let operation, let id):
@@ -374,10 +366,11 @@ actor GatewayService {
     _ source: String, _ topic: String, _ token: String, _ reply: PushAnswer, _ verdict: String,
     _ began: ContinuousClock.Instant
   ) {
-    counters.note(topic: topic, verdict: verdict, answered: ContinuousClock.now - began)
+    counters.note(
+      topic: topic, verdict: verdict, isLocal: source == "http", answered: ContinuousClock.now - began)
     log.append(
       PushLog.Entry(
-        at: clock.now(), source: source, topic: topic, token: token, apnsID: reply.apnsID,
+        at: clock.wall(), source: source, topic: topic, token: token, apnsID: reply.apnsID,
         status: reply.status, verdict: verdict, detail: reply.detail))
   }
 

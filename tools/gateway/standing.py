@@ -1,0 +1,172 @@
+"""Stories of programs without rights, readers, files and clocks that do not stop the gateway for
+others."""
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+
+import httpx
+
+from tools.gateway.backend import Backend
+from tools.gateway.decisions import approval, configured, press
+from tools.gateway.world import BRIDGE, DAYLY_PUSH, LIMIT_S, NotRun, World, equal, expect, wait_for
+
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+F_SETPIPE_SZ = 1031
+
+
+def publish(world):
+    return httpx.post(f"http://127.0.0.1:{world.http_port}/t", content=b"x", timeout=LIMIT_S).status_code
+
+
+def idle(port, count):
+    return [socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) for _ in range(count)]
+
+
+def t62_connections(programs):
+    """T62: idle connections take no place of another one: the least used is closed, and `status`
+    reports what is full."""
+    with World(programs, {"connectionsLimit": 4}) as world:
+        world.start()
+        with world.client() as client, contextlib.ExitStack() as stack:
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "before")
+            for port in (world.http_port, world.apns_port):
+                for connection in idle(port, 12):
+                    stack.enter_context(connection)
+            # Each listener has a budget of its own, and a known sender keeps its connection.
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "a known sender")
+            with world.client() as other:
+                equal(world.push(other, DAYLY_PUSH).status_code, 200, "a new sender")
+            equal(publish(world), 200, "a message")
+            problems = wait_for(lambda: world.status()["problems"], "a problem")
+            expect(any("connections of apns" in text for text in problems), f"the problems: {problems}")
+        wait_for(lambda: world.status()["healthy"], "the end of the problem")
+
+
+def t63_fifo(programs):
+    """T63: a file that became a FIFO is reported, and neither stops others nor the end."""
+    with World(programs) as world:
+        for name in ("gateway.json", "leaf.pem", "leaf.key", "tokens.json", "trust.json", "profiles/x.json"):
+            path = os.path.join(world.folder, name)
+            with replaced(path):
+                words = [world.gateway, "run", "--directory", world.folder, "--port", world.link]
+                done = subprocess.run(words, capture_output=True, timeout=LIMIT_S)
+                expect(done.returncode in (2, 18), f"{name}: {done.returncode}")
+                expect(b"not a regular file" in done.stderr, f"{name}: {done.stderr}")
+        world.start()
+        with world.client() as client:
+            for name, status in (("mutes.json", 200), ("tokens.json", 503), ("trust.json", 503)):
+                with replaced(os.path.join(world.folder, name)):
+                    equal(world.push(client, DAYLY_PUSH).status_code, status, f"a push without {name}")
+                    equal(publish(world), 200, f"a message without {name}")
+                    expect(name in world.status()["problems"][0], "the problem")
+                    if name == "trust.json":
+                        equal(world.kill(signal.SIGTERM), 143, "the end")
+
+
+@contextlib.contextmanager
+def replaced(path):
+    """A FIFO in place of a file, that nobody writes to."""
+    if os.path.exists(path):
+        os.rename(path, path + ".away")
+    os.mkfifo(path, 0o600)
+    try:
+        yield
+    finally:
+        os.unlink(path)
+        if os.path.exists(path + ".away"):
+            os.rename(path + ".away", path)
+
+
+def t64_unread(programs):
+    """T64: a full pipe as standard error and standard output stops nobody."""
+    with World(programs) as world:
+        reading, writing = os.pipe()
+        fcntl.fcntl(writing, F_SETPIPE_SZ, 4096)
+        os.set_blocking(writing, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x" * 4096)
+        os.set_blocking(writing, True)
+        words = [world.gateway, "run", "--directory", world.folder, "--port", world.link]
+        world.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=writing, stderr=writing)
+        # Nothing is read here; the world closes it.
+        world.process.stdout = world.process.stdin
+        os.close(writing)
+        path = os.path.join(world.folder, "mutes.json")
+        push = os.path.join(world.path, "push.apns")
+        with open(push, "w") as file:
+            json.dump({**DAYLY_PUSH, "Simulator Target Bundle": "t"}, file)
+        wait_for(lambda: os.path.exists(os.path.join(world.folder, "gateway.sock")), "the start")
+        for content in ("{", "[]", "{", "[]"):
+            with open(path, "w") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(content)
+            world.run("push", push)
+        world.shown(4)
+        equal(world.kill(signal.SIGTERM), 143, "the end")
+        os.close(reading)
+
+
+def t65_descriptors(programs):
+    """T65: without a free descriptor the gateway waits, says so once, and accepts again."""
+    with World(programs, {"connectionsLimit": 1000}) as world:
+        world.start()
+        log = world.log.name
+        resource.prlimit(world.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+        held = idle(world.http_port, 100)
+
+        def warnings():
+            with open(log, errors="replace") as file:
+                return file.read().count("cannot accept connections")
+
+        wait_for(warnings, "the warning")
+        for connection in held:
+            connection.close()
+        equal(publish(world), 200, "a message")
+        equal(warnings(), 1, "warnings")
+
+
+def t66_clock(programs):
+    """T66: the calendar is set back by a day while a callback waits, and forward and back: the
+    answer is delivered as soon as the backend takes it, and does not expire."""
+    if not os.path.exists(FAKETIME):
+        raise NotRun("faketime", "the package faketime is not installed")
+    status = [503]
+    with Backend(lambda _: (status[0], {})) as backend, World(programs, configured(backend)) as world:
+        clock = os.path.join(world.path, "clock")
+
+        def set_clock(offset):
+            with open(clock + ".new", "w") as file:
+                file.write(offset)
+            os.rename(clock + ".new", clock)
+
+        set_clock("+0")
+        environment = {
+            "LD_PRELOAD": FAKETIME,
+            "FAKETIME_TIMESTAMP_FILE": clock,
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+        world.start(environment)
+        with world.client() as client:
+            equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the request")
+        press(world, 1, world.shown(1)[0])
+        backend.wait(1)
+        set_clock("+3d")
+        count = len(backend.wait(len(backend.requests) + 1))
+        equal(world.status()["decisions"], 1, "decisions three days ahead")
+        set_clock("-1d")
+        backend.wait(count + 1)
+        status[0] = 200
+        wait_for(lambda: not world.status()["decisions"], "the delivery")
+        decisions = json.loads(world.run("actions"))["actions"]
+        equal([decision["state"] for decision in decisions], ["done"], "the decisions")
+
+
+STORIES = [t62_connections, t63_fifo, t64_unread, t65_descriptors, t66_clock]
