@@ -49,6 +49,36 @@ import Testing
     #expect(try received(channel) == "")
   }
 
+  @Test(
+    arguments: [
+      (
+        [0xFF, 0xFB, 0x03, 0xFF, 0xFB, 0x01, 0xFF, 0xFE, 0x01],
+        "this server speaks telnet: use rfc2217://bench:1"
+      ),
+      ([0xFF, 0xFD, 0x2C, 0xFF, 0xFA, 0x2C], "this server speaks telnet: use rfc2217://bench:1"),
+      (Array("SSH-2.0-OpenSSH_9.2\r\n".utf8), "this server speaks SSH: it is not a serial port"),
+      (Array("HTTP/1.1 400 Bad Request\r\n".utf8), "this server speaks HTTP: it is not a serial port"),
+    ] as [([UInt8], String)])
+  func `a server of another protocol is recognised by its first bytes`(bytes: [UInt8], reason: String) throws
+  {
+    for size in [1, 2, bytes.count] {
+      let channel = try makeChannel()
+      errors.last = nil
+      for start in stride(from: 0, to: bytes.count, by: size) where errors.last == nil {
+        try channel.writeInbound(ByteBuffer(bytes: bytes[start..<min(start + size, bytes.count)]))
+      }
+      #expect(errors.last == .unreachable(reason))
+      #expect(try received(channel) == "")
+    }
+  }
+
+  @Test func `noise that begins like telnet passes`() throws {
+    let channel = try makeChannel()
+    for byte: UInt8 in [0xFF, 0xFB, 0x03] { try channel.writeInbound(ByteBuffer(bytes: [byte])) }
+    try channel.writeInbound(ByteBuffer(bytes: [0x41]))
+    #expect(Array(try received(channel).utf8).last == 0x41)
+  }
+
   @Test func `other bytes pass at once, also after the same message`() throws {
     let channel = try makeChannel()
     #expect(try receive(channel, "Port") == "")
