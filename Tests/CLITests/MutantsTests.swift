@@ -12,6 +12,7 @@ import Testing
     let good = try await Self.run(folder)
     #expect(good.status == .exited(0), "\(good.errors)\(good.output)")
     #expect(try Self.verdicts(folder) == ["killed": "killed"])
+    #expect(good.lines.last?.contains(", 0 errored, ") == true)
 
     try Self.write(
       "same", rule: "LNK-52", old: "NB_PING_MS 1000u", new: "NB_PING_MS (500u + 500u)", in: folder)
@@ -27,6 +28,23 @@ import Testing
     let ending = try await Self.run(folder)
     #expect(ending.status == .exited(1), "\(ending.errors)\(ending.output)")
     #expect(try Self.verdicts(folder) == ["other": "dies by other rules"])
+  }
+
+  @Test func `a case that blames the rig for a fault of the device fails the run`() async throws {
+    let folder = try TemporaryDirectory()
+    try Self.write("blaming", rule: "LNK-52", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
+    let entry =
+      #"{"id":"LNK-52/ping-after-silence","rules":["LNK-52"],"needs":[],"details":[],"outcome":"'$outcome'"}"#
+    let suite = try await folder.writeProgram(
+      """
+      #!/bin/sh
+      case "$*" in *--firmware*) outcome=errored ;; *) outcome=passed ;; esac
+      echo '{"cases":[\(entry)]}'
+      """, to: "suite")
+    let ending = try await Self.run(folder, notibot: suite)
+    #expect(ending.status == .exited(1), "\(ending.errors)\(ending.output)")
+    #expect(ending.output.contains("blames the rig: LNK-52/ping-after-silence on blaming"))
+    #expect(ending.lines.last?.contains(", 1 errored, ") == true, "\(ending.output)")
   }
 
   @Test func `an edit that does not apply exactly once is named`() async throws {
@@ -89,10 +107,12 @@ import Testing
     _ = try folder.write(text, to: "\(name).mutant")
   }
 
-  private static func run(_ folder: TemporaryDirectory) async throws -> Program.Ending {
+  private static func run(
+    _ folder: TemporaryDirectory, notibot: String = Program.notibot
+  ) async throws -> Program.Ending {
     try await Program(
       [
-        "\(root)/scripts/mutants", "--notibot", Program.notibot, "--mutants",
+        "\(root)/scripts/mutants", "--notibot", notibot, "--mutants",
         folder.path, "--no-symmetric", "--cases", "^LNK-5[02]/", "--json", folder.file("report.json"),
       ], program: "/usr/bin/env"
     ).ending()

@@ -1,8 +1,8 @@
 """Runs the conformance suite against broken devices and hosts, and reports which case detects each:
 see docs/MUTANTS.md.
 
-Exit codes: 0; 1, a fault that no case of its rule detects, or an outdated document; 2, a mutant
-that cannot be made, or wrong usage.
+Exit codes: 0; 1, a fault that no case of its rule detects, a case that blames the rig for a fault
+of the device, or an outdated document; 2, a mutant that cannot be made, or wrong usage.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from tools.mutants import mutant_files, mutant_table
 
 SEED = "2026"
 RUN_LIMIT_SECONDS = 600
+# A trap of Swift; a fault in C ends with another signal.
+TRAPS = (signal.SIGILL, signal.SIGTRAP)
 # The mutants that `scripts/test` runs: one of each kind.
 SHORT = (
     "frm-one-zero",
@@ -48,7 +51,7 @@ class Trouble(Exception):
 
 
 class Died(Exception):
-    """The fault ended the program that ran the suite."""
+    """The fault ended the program that ran the suite: a crash of the firmware in it."""
 
 
 class Suite:
@@ -66,6 +69,8 @@ class Suite:
             done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_SECONDS)
         except subprocess.TimeoutExpired as late:
             raise Trouble(f"no end within {RUN_LIMIT_SECONDS} s: {shlex.join(command)}") from late
+        if -done.returncode in TRAPS:
+            raise Trouble(f"the suite itself traps: {shlex.join(command)}")
         if done.returncode < 0:
             raise Died
         try:
@@ -122,6 +127,7 @@ def judge(name, target, what, rules, expected, failed, known):
         "first": detecting[0]["id"] if detecting else None,
         "byRule": by_rule,
         "failed": len(detecting),
+        "errored": [case["id"] for case in detecting if case.get("outcome") == "errored"],
     }
 
 
@@ -290,19 +296,22 @@ def main():
         return 2 if troubles else 1 if is_blamed else 0
     bad = [row for row in rows if row["verdict"] != "killed"]
     known = sorted(set().union(*run.known.values()))
+    errored = [(row["name"], case) for row in rows for case in row["errored"]]
+    for name, case in errored:
+        print(f"blames the rig: {case} on {name}")
     by = "any case" if {row["case"] for row in rows} == {mutant_files.ANY_CASE} else "a case of their rule"
-    print(f"{len(rows) - len(bad)} of {len(rows)} killed by {by}, in {seconds:.1f} s")
+    print(f"{len(rows) - len(bad)} of {len(rows)} killed by {by}, {len(errored)} errored, in {seconds:.1f} s")
     if chosen.json:
         report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     is_whole = not (chosen.only or chosen.short or chosen.own or chosen.cases or chosen.no_symmetric)
     is_current = True
-    if is_whole and not bad and not known and not troubles:
+    if is_whole and not (bad or errored or known or troubles):
         is_current = mutant_table.document(rows, is_check=chosen.check)
     if troubles:
         print(f"{len(troubles)} could not be judged", file=sys.stderr)
         return 2
-    return 1 if bad or known or not is_current else 0
+    return 1 if bad or errored or known or not is_current else 0
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def judge_all(mutants, notibot, jobs, folder, report):
                     if not found.get("failed"):
                         wrong = place.checked(mutant)
                         found = {"failed": wrong and "checks", "detail": wrong}
-                    verdict = "killed" if found["failed"] else "survives"
+                    verdict = "errored" if found.get("errored") else "killed" if found["failed"] else "survives"
                 rows.append((mutant, verdict, found.get("failed"), found.get("detail")))
                 report.add(mutant, verdict)
         finally:

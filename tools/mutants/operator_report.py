@@ -1,9 +1,9 @@
 """The common part of operator mutant runs: their options, the drawn mutants, the result of the
 rows.
 
-A row is a mutant, its verdict, what killed it, and how. Verdicts: killed, survives, argued (listed
-in a table, and survives), same code (the compiler generates the same code), invalid (the compiler
-refuses it).
+A row is a mutant, its verdict, what killed it, and how. Verdicts: killed, errored (a case blames
+the rig for it), survives, argued (listed in a table, and survives), same code (the compiler
+generates the same code), invalid (the compiler refuses it).
 """
 
 import argparse
@@ -113,6 +113,8 @@ class Report:
                 verdict = "argued"
             elif mutant.name in self.reasons and verdict == "killed":
                 refuted.append((mutant, killer))
+            elif verdict == "errored":
+                print(f"{killer} blames the rig, {detail}: {line(mutant)}")
             counts[verdict] = counts.get(verdict, 0) + 1
             entries.append(
                 {
@@ -138,11 +140,11 @@ class Report:
             pathlib.Path(self.chosen.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         summary = ", ".join(
             f"{counts[name]} {name}"
-            for name in ("killed", "survives", "same code", "argued", "invalid")
+            for name in ("killed", "errored", "survives", "same code", "argued", "invalid")
             if counts.get(name)
         )
         print(
             f"{len(rows)} of {len(self.everything)} mutants: {summary}; {percent:.1f} % killed of those that are not "
             f"equivalent, in {seconds:.1f} s"
         )
-        return 1 if stale or refuted or percent < self.chosen.limit else 0
+        return 1 if stale or refuted or counts.get("errored") or percent < self.chosen.limit else 0

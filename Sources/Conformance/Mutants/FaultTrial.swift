@@ -21,6 +21,8 @@ package struct FaultTrial {
     package var stage: String?
     /// The finding of the case.
     package var detail: String?
+    /// Whether the case blamed the rig.
+    package var isErrored = false
     /// The number of cases that were run.
     package var runs: Int
   }
@@ -113,14 +115,14 @@ package struct FaultTrial {
     for index in cases.indices {
       let result = await runner.run(cases[index])
       runs += 1
-      let detail: String
+      var verdict = Verdict(failed: result.testCase.id, runs: runs)
       switch result.outcome {
       case .passed, .skipped: continue
-      case .failed(let findings): detail = findings[0].description
-      case .errored(let reason): detail = reason
+      case .failed(let findings): verdict.detail = findings[0].description
+      case .errored(let reason): (verdict.detail, verdict.isErrored) = (reason, true)
       }
       cases.insert(cases.remove(at: index), at: 0)
-      return Verdict(failed: result.testCase.id, detail: detail, runs: runs)
+      return verdict
     }
     return nil
   }

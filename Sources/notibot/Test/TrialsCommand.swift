@@ -49,6 +49,7 @@ struct TrialsCommand: AsyncParsableCommand {
     var failed: String?
     var stage: String?
     var detail: String?
+    var errored: Bool
     var runs: Int
   }
 
@@ -73,7 +74,7 @@ struct TrialsCommand: AsyncParsableCommand {
       try Output.json(
         Line(
           device: device, failed: verdict.failed, stage: verdict.stage, detail: verdict.detail,
-          runs: verdict.runs))
+          errored: verdict.isErrored, runs: verdict.runs))
     }
   }
 
