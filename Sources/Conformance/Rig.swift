@@ -11,6 +11,9 @@ package protocol Rig: AnyObject {
   /// The processes that play the device; none if it is in this process, or a board.
   var peerProcesses: [Int32] { get }
 
+  /// Why no further case can run on it, because its device does not answer any more; nil if it can.
+  var loss: String? { get }
+
   /// Makes the bench of one case. The device can be the same for all of them or a new one each
   /// time.
   ///
@@ -20,11 +23,12 @@ package protocol Rig: AnyObject {
   /// Undoes the effects of a case; called once after each `makeBench`.
   func finish(_ bench: Bench) async
 
-  /// Releases all resources of the rig.
+  /// Gives back the state of a device that is not the rig's own, and releases all resources.
   func close() async
 }
 
 extension Rig {
   package var bootID: String? { nil }
+  package var loss: String? { nil }
   package var peerProcesses: [Int32] { [] }
 }

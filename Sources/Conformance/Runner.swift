@@ -7,6 +7,16 @@ package enum Outcome: Equatable, Sendable {
   case skipped(String)
   /// The rig is wrong.
   case errored(String)
+
+  /// The outcome of a run that ended with an error; the only place that decides who is to blame.
+  init(of error: any Error) {
+    self =
+      switch error {
+      case let finding as Finding: .failed([finding])
+      case let skip as CaseSkipped: .skipped(skip.reason)
+      case _: .errored("\(error)")
+      }
+  }
 }
 
 /// One line of a report.
@@ -21,10 +31,12 @@ package struct CaseResult: Sendable {
   package let runs: Int
   /// Notes about its runs for the reader, one sentence each.
   package let notes: [String]
+  /// The checks of the line after its runs.
+  package let line: LineQuality
 
   package init(
     testCase: Case, outcome: Outcome, duration: Duration, transcript: [String], runs: Int = 1,
-    notes: [String] = []
+    notes: [String] = [], line: LineQuality = LineQuality()
   ) {
     self.testCase = testCase
     self.outcome = outcome
@@ -32,6 +44,7 @@ package struct CaseResult: Sendable {
     self.transcript = transcript
     self.runs = runs
     self.notes = notes
+    self.line = line
   }
 }
 
@@ -102,7 +115,8 @@ package struct Runner {
     let decision = verdict.decision ?? verdict.undecided
     return CaseResult(
       testCase: testCase, outcome: decision.outcome, duration: duration,
-      transcript: decision.transcript, runs: verdict.runs.count, notes: decision.notes)
+      transcript: decision.transcript, runs: verdict.runs.count, notes: decision.notes,
+      line: verdict.line)
   }
 
   private func runOnce(_ testCase: Case, number: Int, _ gauge: (any LatenessGauge)?) async -> CaseRun {
@@ -113,18 +127,15 @@ package struct Runner {
     do {
       bench = try await rig.makeBench(for: testCase, seed: seed)
     } catch {
-      return CaseRun(.errored("\(error)"), lateness: await gauge?.endWindow())
+      return CaseRun(Outcome(of: error), lateness: await gauge?.endWindow())
     }
     bench.waitsLong = waitsLong
     var outcome = Outcome.passed
     do {
       try await testCase.run(bench)
-    } catch let finding as Finding {
-      bench.record.add(finding)
-    } catch let skip as CaseSkipped {
-      outcome = .skipped(skip.reason)
     } catch {
-      outcome = .errored("\(error)")
+      outcome = Outcome(of: error)
+      if case .failed(let findings) = outcome { findings.forEach { bench.record.add($0) } }
     }
     if !bench.record.findings.isEmpty { outcome = .failed(bench.record.findings) }
     let isWorthReading =
@@ -133,17 +144,20 @@ package struct Runner {
       case .failed, .errored: true
       }
     var lateness: Lateness?
+    var quality = LineQuality()
     if let gauge {
       let atLine = bench.probe.line.takeLateness()
+      var atPeer = Duration.zero
       // A peer that still waits for a processor shows its lateness when it has answered.
-      let atPeer = isWorthReading && !Task.isCancelled ? await Echo.lateness(of: bench) : .zero
+      if isWorthReading, !Task.isCancelled { (atPeer, quality) = await Echo.check(bench) }
       // The echo's own lateness is not that of the next run.
       if isWorthReading { _ = bench.probe.line.takeLateness() }
       lateness = await gauge.endWindow().union(Lateness(bench: atLine, peer: atPeer))
     }
     await rig.finish(bench)
     return CaseRun(
-      outcome, lateness: lateness, transcript: isWorthReading ? bench.record.transcript : [])
+      outcome, lateness: lateness, line: quality,
+      transcript: isWorthReading ? bench.record.transcript : [])
   }
 
   /// Runs cases in order and returns each result when it is available. Stops early if the task is

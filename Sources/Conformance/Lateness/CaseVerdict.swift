@@ -1,27 +1,36 @@
-/// One run of a case, and how late the rig was in it.
+/// One run of a case, how late the rig was in it, and how good its line.
 package struct CaseRun: Equatable, Sendable {
   package var outcome: Outcome
   /// Nil if there is no clock that can be late.
   package var lateness: Lateness?
+  package var line: LineQuality
   package var transcript: [String]
 
-  package init(_ outcome: Outcome, lateness: Lateness?, transcript: [String] = []) {
+  package init(
+    _ outcome: Outcome, lateness: Lateness?, line: LineQuality = LineQuality(), transcript: [String] = []
+  ) {
     self.outcome = outcome
     self.lateness = lateness
+    self.line = line
     self.transcript = transcript
   }
+
+  /// Whether a failure in it is the device's own.
+  var counts: Bool { lateness?.isCalm ?? true && line.isClean }
 }
 
-/// The verdict from the runs of a case. A rig in real time can be late, and a device that answers a
-/// late host correctly fails cases. So a failure counts only in a window in which neither end was
-/// late, and only if it happens twice; a case that cannot be decided is an error of the rig, not a
-/// failure of the device.
+/// The verdict from the runs of a case. A rig in real time can be late, and its line can corrupt
+/// bytes; a device that answers correctly then fails cases. So a failure counts only in a window in
+/// which neither end was late and the line was clean, and only if it happens twice; a case that
+/// cannot be decided is an error of the rig, not a failure of the device.
 ///
 /// States: open, until `decision` is set. Each `note` adds a run; `decision` is set at the latest
 /// after `runsLimit`.
 package struct CaseVerdict: Equatable {
   /// Runs of one case.
   package static let runsLimit = 8
+  /// Runs of one case on a line that corrupts bytes.
+  package static let corruptRunsLimit = 4
   /// Failures in calm windows that fail the case.
   package static let failuresToConfirm = 2
 
@@ -45,16 +54,23 @@ package struct CaseVerdict: Equatable {
   /// The outcome of the case; nil if it must run again.
   package var decision: Decision? {
     guard let last = runs.last else { return nil }
-    guard let lateness = last.lateness else { return decision(last) }
+    guard last.lateness != nil else { return decision(last) }
     switch last.outcome {
     // What has failed before is no skip: the failed runs have filled the store, for instance.
     case .skipped: return failures.isEmpty ? decision(last) : undecided
-    case .errored where lateness.isCalm: return decision(last)
+    case .errored where last.counts: return decision(last)
     case .passed where passes > calmFailures.count: return decision(last)
     case .failed where calmFailures.count >= Self.failuresToConfirm: return decision(last)
-    case .passed, .failed, .errored: return runs.count < Self.runsLimit ? nil : undecided
+    case .passed, .failed, .errored:
+      let isOver = runs.count >= Self.runsLimit || corruptRuns >= Self.corruptRunsLimit
+      return isOver ? undecided : nil
     }
   }
+
+  private var corruptRuns: Int { runs.count { !$0.line.isClean } }
+
+  /// The checks of the line after all runs.
+  package var line: LineQuality { runs.map(\.line).reduce(LineQuality(), +) }
 
   /// The outcome if the case cannot run again.
   package var undecided: Decision {
@@ -64,6 +80,8 @@ package struct CaseVerdict: Equatable {
     let reason =
       if case .skipped = runs.last?.outcome {
         "it could not be repeated, because \(runs.last?.outcome.details.first ?? "it was skipped")"
+      } else if !line.isClean {
+        "\(line.summary); check cable, adapter, hub and rate"
       } else if worst == Lateness() {
         "interrupted before it was repeated"
       } else {
@@ -81,7 +99,7 @@ package struct CaseVerdict: Equatable {
     runs.filter { if case .failed = $0.outcome { true } else { false } }
   }
 
-  private var calmFailures: [CaseRun] { failures.filter { $0.lateness?.isCalm ?? true } }
+  private var calmFailures: [CaseRun] { failures.filter(\.counts) }
 
   /// The runs that did not count because of it.
   private var worst: Lateness {
@@ -94,10 +112,12 @@ package struct CaseVerdict: Equatable {
 
   private var notes: [String] {
     guard runs.count > 1 else { return [] }
-    let lateFailures = runs.count { $0.outcome != .passed && $0.lateness?.isCalm == false }
+    let lateFailures = runs.count { $0.outcome != .passed && !$0.counts }
     var notes: [String] = []
     if lateFailures > 0 {
-      notes.append("\(Self.count(lateFailures)) did not count: \(worst.summary)")
+      let reasons = [worst == Lateness() ? nil : worst.summary, line.isClean ? nil : line.summary]
+      notes.append(
+        "\(Self.count(lateFailures)) did not count: \(reasons.compactMap(\.self).joined(separator: "; "))")
     }
     if let failure = calmFailures.last, passes > 0 {
       notes.append(

@@ -33,6 +33,12 @@ package final class Probe {
   private var pendingStart = 0
   /// The deadline that has passed while there was still input, and when that was first noticed.
   private var lateReading: (deadline: Instant, start: Instant)?
+  /// Whether anything was received.
+  private(set) package var hasReceived = false
+  /// Pieces of binary that were received and are no frames.
+  private(set) package var corruptCount = 0
+  /// Whether a SYN with a CLOCK was sent.
+  private(set) package var hasSetClock = false
   /// Every byte received since `startCapture`; nil if it was not called.
   private(set) package var captured: [UInt8]?
   /// The text received so far, unfinished candidates excluded.
@@ -61,6 +67,7 @@ package final class Probe {
   /// Writes a frame, if the bearer has such frames.
   package func write(_ frame: WireFrame) async throws {
     footprint?.note(frame)
+    if frame.kind == .syn, TLV.parse(frame.payload)?.value(of: 0x09) != nil { hasSetClock = true }
     let bytes = bearer.bytes(of: frame)
     if !bytes.isEmpty { try await put(bytes) }
   }
@@ -148,11 +155,13 @@ package final class Probe {
 
   private func take(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
+    hasReceived = true
     record.note(bytes, isSent: false, at: now)
     captured?.append(contentsOf: bytes)
     bearer.receive(bytes)
     let items = bearer.takeItems()
     for case .text(let text) in items { textReceived += text }
+    corruptCount += items.count(where: \.isBinary)
     pending = Array(pending[pendingStart...]) + items
     pendingStart = 0
   }

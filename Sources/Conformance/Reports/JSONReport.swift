@@ -53,8 +53,18 @@ package struct JSONReport: JSONDocument, Sendable {
   let device: RunIdentity.Device?
   let connection: RunIdentity.Connection?
   let bench: RunIdentity.Bench?
+  /// The checks of the line after failed runs; nil if there was none.
+  let line: Line?
   let totals: Totals
   let cases: [Entry]
+
+  struct Line: Encodable, Sendable {
+    /// Frames that were sent as a check, those of them that were lost, and answers that arrived
+    /// corrupt.
+    var asked: Int
+    var lost: Int
+    var corrupt: Int
+  }
 
   package init(_ report: Report) {
     rig = report.rig
@@ -68,6 +78,10 @@ package struct JSONReport: JSONDocument, Sendable {
     device = report.identity?.device
     connection = report.identity?.connection
     bench = report.identity?.bench
+    let quality = report.line
+    line =
+      quality.asked == 0
+      ? nil : Line(asked: quality.asked, lost: quality.lost, corrupt: quality.corrupt)
     let counted = report.totals
     totals = Totals(
       cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,

@@ -88,6 +88,7 @@ package enum JUnitReport {
   private static func properties(of report: Report) -> [String] {
     var values = [("rig", report.rig), ("port", report.port), ("seed", "\(report.seed)")]
     if let bootID = report.bootID { values.append(("bootID", bootID)) }
+    if !report.line.isClean { values.append(("line", report.line.summary)) }
     values += (report.identity?.facts ?? []).map { ($0.name, $0.value) }
     values += (report.recovery?.steps ?? []).map { ("recovery.\($0.step)", $0.summary) }
     return ["    <properties>"]

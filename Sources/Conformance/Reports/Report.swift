@@ -63,6 +63,9 @@ package struct Report: Sendable {
 
   package var totals: Totals { Totals(results) }
 
+  /// The checks of the line after failed runs.
+  package var line: LineQuality { results.map(\.line).reduce(LineQuality(), +) }
+
   /// The results of each chapter that has any, in the suite's order.
   package var chapters: [(chapter: Chapter, results: [CaseResult])] {
     Chapter.allCases.compactMap { chapter in

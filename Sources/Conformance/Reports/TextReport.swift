@@ -69,6 +69,7 @@ package struct TextReport {
       }
       lines.append("")
     }
+    if !report.line.isClean { lines += ["Line: \(report.line.summary)", ""] }
     if let recovery = report.recovery, !recovery.steps.isEmpty {
       lines.append("Recovery (\(recovery.climbs) \(recovery.climbs == 1 ? "attempt" : "attempts")):")
       lines += recovery.steps.map { "  \($0.step): \($0.summary.printable)" }

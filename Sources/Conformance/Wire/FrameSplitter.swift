@@ -3,6 +3,13 @@ package enum WireItem: Equatable, Sendable {
   case frame(WireFrame)
   /// The bytes between two zeros that are not a valid frame of the peer.
   case text([UInt8])
+
+  /// Whether it is text that no console prints: a corrupt frame, or a wrong rate.
+  var isBinary: Bool {
+    guard case .text(let bytes) = self else { return false }
+    return String(validating: bytes, as: UTF8.self) == nil
+      || bytes.contains { $0 < 0x20 && ![0x09, 0x0A, 0x0D, 0x1B].contains($0) }
+  }
 }
 
 /// Splits received bytes at the zeros. Much simpler than a receiver for users: text appears when

@@ -11,19 +11,21 @@ final class LateRig: Rig {
   let offers: Set<Need> = [.control, .strict, .session]
   private let lateness: [Duration]
   private let mutant: Mutant?
+  private let faults: FaultSpec
   private(set) var runs = 0
 
   /// - Parameters:
   ///   - lateness: of the reader, run by run; the last one applies to all others.
   ///   - mutant: the fault of the device.
-  init(lateness: [Duration], mutant: Mutant? = nil) {
-    self.lateness = lateness
-    self.mutant = mutant
+  ///   - faults: those of the line.
+  init(lateness: [Duration] = [.zero], mutant: Mutant? = nil, faults: FaultSpec = .off) {
+    (self.lateness, self.mutant, self.faults) = (lateness, mutant, faults)
   }
 
   func makeBench(for testCase: Case, seed: UInt64) -> Bench {
     let device = VirtualDevice(wired: WiredDevice(profile: .standard, seed: seed, now: .zero))
     let line = VirtualLine(peer: device, now: .zero)
+    _ = line.withPeer { $0.wired.perform(.faults(faults), now: .zero) }
     let late = LateLine(line, by: lateness[min(runs, lateness.count - 1)])
     runs += 1
     let changed =
