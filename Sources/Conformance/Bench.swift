@@ -115,18 +115,40 @@ package enum BenchClock: Sendable {
 
 /// A path to the device other than the line under test.
 package protocol DeviceControl: AnyObject {
-  /// Performs an action on the device; returns when it is done.
+  /// Performs an action on the device; returns when it is done or refused.
   ///
-  /// - Throws: `RigTrouble` if the device cannot be reached or does not know the command.
-  func perform(_ command: DeviceCommand) async throws
+  /// - Returns: why the device refuses it in its state; nil when it is done.
+  /// - Throws: `RigTrouble` if the device cannot be reached or does not know the command; `Finding`
+  ///   if it can be reached and does not answer.
+  func attempt(_ command: DeviceCommand) async throws -> String?
 
   /// The counters of the device's receiver since an arbitrary time in the past.
   ///
-  /// - Throws: `CaseSkipped` if this path does not report them; `RigTrouble` as `perform`.
+  /// - Throws: `CaseSkipped` if this path does not report them; otherwise as `attempt`.
   func receiverCounters() async throws -> DecoderCounters
 }
 
 extension DeviceControl {
+  /// Undoes what an earlier case can have left, and sets the mode that a case needs.
+  package func prepare(for testCase: Case) async throws {
+    try await perform(.resume)
+    try await perform(testCase.needs.contains(.firmwareMode) ? .mode(.firmware) : .mode(.strict))
+    try await perform(.fill(0))
+    try await perform(.clear)
+  }
+
+  /// Performs an action that a device in the expected state does not refuse.
+  ///
+  /// - Throws: `Finding` if it does: what it did not keep or do is its failure, not the rig's;
+  ///   otherwise as `attempt`.
+  package func perform(
+    _ command: DeviceCommand, file: String = #fileID, line: Int = #line
+  ) async throws {
+    guard let reason = try await attempt(command) else { return }
+    let failure = command.item.map { "did not keep item \($0)" } ?? "refuses \(command)"
+    throw Finding("the device \(failure): \(reason)", file: file, line: line)
+  }
+
   package func receiverCounters() async throws -> DecoderCounters {
     throw CaseSkipped("the control channel does not report the receiver's counters")
   }

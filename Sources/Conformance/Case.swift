@@ -123,16 +123,18 @@ package struct CaseSkipped: Error, Equatable, Sendable {
   }
 }
 
-/// The rig does not work: no emulator program, a port that disappeared, an invalid answer from a
-/// control socket.
+/// The rig does not work: no emulator program, a port that disappeared, a control socket without a
+/// listener. What a device refuses, does not keep or does not answer is a `Finding`, whatever
+/// command of a case noticed it.
 package struct RigTrouble: Error, Equatable, Sendable, CustomStringConvertible {
   package var message: String
   /// What the user can do about it.
   package var remedy: String
+  /// Whether a part of the rig can be reached and does not answer.
+  package var isSilence: Bool
 
-  package init(_ message: String, remedy: String) {
-    self.message = message
-    self.remedy = remedy
+  package init(_ message: String, remedy: String, isSilence: Bool = false) {
+    (self.message, self.remedy, self.isSilence) = (message, remedy, isSilence)
   }
 
   package var description: String { "\(message); \(remedy)" }

@@ -36,6 +36,8 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
   /// The number of times that a peer can set a deadline for the same time before it counts as
   /// stuck.
   private static var timeoutsAtOneMomentLimit: Int { 10_000 }
+  /// The number of unread bytes at which a peer counts as one that sends without end.
+  private static var unreadLimitBytes: Int { 1 << 24 }
 
   package private(set) var now: Instant
   package private(set) var peer: Peer
@@ -61,13 +63,16 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
       }
       timeoutsNow = due > now ? 0 : timeoutsNow + 1
       guard timeoutsNow < Self.timeoutsAtOneMomentLimit else {
-        throw RigTrouble("the peer's timer does not advance", remedy: "report this as a bug of the emulator")
+        throw Finding("the peer's timer does not advance", file: #fileID, line: #line)
       }
       now = max(now, due)
       peer.handleTimeout(now: now)
       collect()
     }
     defer { inbox = [] }
+    guard inbox.count < Self.unreadLimitBytes else {
+      throw Finding("the peer sends without end", file: #fileID, line: #line)
+    }
     return inbox
   }
 
@@ -78,6 +83,6 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
   }
 
   private func collect() {
-    while let bytes = peer.nextBytes(now: now) { inbox += bytes }
+    while inbox.count < Self.unreadLimitBytes, let bytes = peer.nextBytes(now: now) { inbox += bytes }
   }
 }

@@ -90,12 +90,7 @@ package final class BLERig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
     // Data of the previous case is discarded together with its connection.
     try await line.reopen()
-    if let control {
-      try await control.perform(.resume)
-      try await control.perform(testCase.needs.contains(.firmwareMode) ? .mode(.firmware) : .mode(.strict))
-      try await control.perform(.fill(0))
-      try await control.perform(.clear)
-    }
+    try await control?.prepare(for: testCase)
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { [line] in try await line.reopen() }
     bench.probe.bearer = Self.bearer(over: line, serverMTU: serverMTU)
@@ -108,6 +103,7 @@ package final class BLERig: Rig {
   package func finish(_ bench: Bench) async { await bench.tidyUp() }
 
   package func close() async {
+    await control?.giveBack()
     await line.close()
     await emulator?.stop()
   }
@@ -136,13 +132,18 @@ package final class BLERig: Rig {
       try await probe.open()
       let answer = try await probe.request([0x02, 0x05, 0x02])
       guard answer.count == 3, answer[0] == 0x03 else {
-        throw PortRig.NoAnswer(port: path, reason: "Exchange MTU gives [\(Wire.hex(answer, limit: 16))]")
+        throw noAnswer(path, "Exchange MTU gives [\(Wire.hex(answer, limit: 16))]")
       }
       let refusal = try await probe.request([0x12, 6, 0, 0x7B])
       return (Int(Wire.word(answer, at: 1)), refusal != [0x13])
     } catch let finding as Finding {
-      throw PortRig.NoAnswer(port: path, reason: finding.message)
+      throw noAnswer(path, finding.message)
     }
+  }
+
+  private static func noAnswer(_ path: String, _ reason: String) -> PortRig.NoAnswer {
+    PortRig.NoAnswer(
+      port: path, reason: reason, hint: "check that the device runs, and serves its attributes there")
   }
 
   private static func connect(to path: String) async throws -> ChannelLine.Port {

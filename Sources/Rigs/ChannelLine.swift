@@ -5,7 +5,7 @@ import SerialLink
 
 /// A line to a device on a real port, in real time.
 package final class ChannelLine: Line {
-  /// How long the port can refuse to accept bytes before it is an error of the rig.
+  /// How long a device can refuse to accept bytes.
   static let writeLimit = TimeAmount.seconds(10)
 
   /// An open port.
@@ -42,15 +42,14 @@ package final class ChannelLine: Line {
   package func write(_ bytes: [UInt8]) async throws {
     let written = channel.eventLoop.makePromise(of: Void.self)
     let limit = channel.eventLoop.scheduleTask(in: Self.writeLimit) {
-      written.fail(
-        RigTrouble("the port takes no bytes for 10 s", remedy: "check the board, or its flow control"))
+      written.fail(Finding("the device takes no bytes for 10 s", file: #fileID, line: #line))
     }
     channel.writeAndFlush(channel.allocator.buffer(bytes: bytes)).cascade(to: written)
     defer { limit.cancel() }
     do {
       try await written.futureResult.get()
-    } catch let error as RigTrouble {
-      throw error
+    } catch let finding as Finding {
+      throw finding
     } catch {
       throw await endOfPort ?? RigTrouble.portIsGone(error)
     }
@@ -193,10 +192,13 @@ final class ChannelInbox: ChannelDuplexHandler {
     if case .ended = state { trouble } else { nil }
   }
 
-  /// The error of a read after the end: a server that serves another client is not a pulled cable.
+  /// The error of a read after the end: a server that serves another client, or is no port, is not
+  /// a pulled cable.
   private var trouble: any Error {
-    if let error = cause as? PortError, case .serverBusy = error.code { return error }
-    return RigTrouble.portIsGone(cause)
+    switch (cause as? PortError)?.code {
+    case .serverBusy, .unreachable: cause
+    case _: RigTrouble.portIsGone(cause)
+    }
   }
 
   private func takeReceived() -> [UInt8] {

@@ -1,5 +1,6 @@
 package import Conformance
 import DeviceEmulator
+import Glibc
 import NIOCore
 import NIOPosix
 import NotibotProtocol
@@ -23,6 +24,8 @@ package final class PortRig: Rig {
   private let port: PortName
   private let line: ChannelLine
   private let control: (any DeviceControl)?
+  /// Whether a case has set the device's clock.
+  private var hasSetClock = false
   /// Whether the port has stayed away.
   private var isLost = false
   private let wrapLine: (any Line) -> any Line
@@ -122,12 +125,7 @@ package final class PortRig: Rig {
   }
 
   package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
-    if let control {
-      try await control.perform(.resume)
-      try await control.perform(testCase.needs.contains(.firmwareMode) ? .mode(.firmware) : .mode(.strict))
-      try await control.perform(.fill(0))
-      try await control.perform(.clear)
-    }
+    try await control?.prepare(for: testCase)
     let bench = Bench(line: wrapLine(line), control: control, clock: .real, seed: seed)
     bench.reopenPort = { try await self.reopen() }
     // The device could have seen the nonces of an earlier run with this seed.
@@ -166,6 +164,8 @@ package final class PortRig: Rig {
   }
 
   package func finish(_ bench: Bench) async {
+    // On a board the footprint of each case says so, and is removed.
+    if control != nil, bench.probe.hasSetClock { hasSetClock = true }
     guard bench.probe.session.id != 0 else { return }
     await bench.tidyUp()
     // Only cleans up: the next case reports a lost line.
@@ -173,7 +173,20 @@ package final class PortRig: Rig {
   }
 
   package func close() async {
+    await (control as? SocketControl)?.giveBack()
+    if hasSetClock { await giveBackClock() }
     await line.close()
+  }
+
+  /// Sets the device's clock to the time; the cases have set it to theirs. In a cancelled task,
+  /// which waits for nothing, the session stays open.
+  private func giveBackClock() async {
+    let probe = Probe(line: line, role: .host, record: Record(), seed: .random(in: 0 ... .max))
+    let tlvs = Probe.synTLVs(nonce: probe.makeNonce()) + [.clock(UInt64(max(0, time(nil))))]
+    try? await line.write([0] + probe.syn(tlvs).bytes)
+    guard let reply = try? await probe.awaitFrame(.synAck, within: .seconds(1)) else { return }
+    probe.session.id = reply.session
+    try? await line.write(probe.frame(.fin).bytes)
   }
 
   /// Reads until the line has been quiet for a moment, so that no case receives data of the
@@ -251,7 +264,10 @@ package final class PortRig: Rig {
     package var hint = "check that the board runs firmware that speaks it, and the baud rate"
     package var description: String { "nothing on this port answers as a Notibot: \(reason)" }
 
-    init(port: String, reason: String) { (self.port, self.reason) = (port, reason) }
+    init(port: String, reason: String, hint: String? = nil) {
+      (self.port, self.reason) = (port, reason)
+      self.hint = hint ?? self.hint
+    }
 
     init(port: String, why: ConsoleEvidence.Finding) {
       (self.port, reason, kind, hint) = (port, why.reason, why.kind, why.hint)
@@ -270,48 +286,5 @@ extension PortError {
       .unconfirmed, .noTerminals, .noVirtualUSB, .system:
       false
     }
-  }
-}
-
-/// The path to the device through an emulator's control socket.
-final class SocketControl: DeviceControl {
-  private let client: ControlClient
-  private let line: ChannelLine
-
-  init(client: ControlClient, line: ChannelLine) {
-    self.client = client
-    self.line = line
-  }
-
-  func perform(_ command: DeviceCommand) async throws {
-    let end = line.now + .seconds(3)
-    while true {
-      let reply: ControlReply
-      do {
-        reply = try await client.perform(command)
-      } catch {
-        throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
-      }
-      if reply.ok { return }
-      let reason = reply.error ?? "no reason given"
-      // A failed case can have left the device restarting; its output until then is discarded.
-      guard reason.contains("restarting"), line.now < end else {
-        throw RigTrouble("the emulator refuses \(command): \(reason)", remedy: "check the emulator's log")
-      }
-      _ = try await line.read(until: line.now + .milliseconds(20))
-    }
-  }
-
-  func receiverCounters() async throws -> DecoderCounters {
-    let reply: ControlReply
-    do {
-      reply = try await client.perform(.statistics)
-    } catch {
-      throw RigTrouble("\(error)", remedy: "check whether the emulator is still running")
-    }
-    guard let statistics = reply.statistics else {
-      throw RigTrouble("the emulator reports no statistics", remedy: "check the emulator's log")
-    }
-    return DecoderCounters(statistics)
   }
 }

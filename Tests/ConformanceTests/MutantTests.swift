@@ -170,6 +170,10 @@ extension Mutant {
         if $0.payload.first == 0x0B, $0.payload.count == 3 { $0.payload = [0x0B, 0, 0] }
       }),
     Mutant(
+      name: "answers success and stores nothing", caught: "NTF-11/dismissed",
+      // A CCCD is written instead.
+      sent: changing { if $0.payload.starts(with: [0x12, 6, 0]) { $0.payload = [0x12, 4, 0, 0, 0] } }),
+    Mutant(
       name: "a count that wraps", caught: "NTF-10/saturates",
       received: answering("1b 0300 ffff", with: "1b 0300 0000")),
     Mutant(

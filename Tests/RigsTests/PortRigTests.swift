@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import NIOCore
 import NIOPosix
+import NotibotProtocol
 import SerialLink
 import Testing
 
@@ -35,6 +36,104 @@ import Testing
       }
       #expect(error.description == "the device here is 24:6F:28:AA:BB:CC, not 24:6F:28:00:00:01")
     }
+  }
+}
+
+/// A rig gives back the state of a device that is not its own.
+@Suite struct GiveBackTests {
+  /// The state of an emulator that was changed before a run, after the run.
+  private func statistics(
+    after run: (any Rig) async -> Void, att: Bool
+  ) async throws -> DeviceStatistics {
+    let directory = try PrivateDirectory.make(for: "test")
+    defer { directory.remove() }
+    let (control, socket) = (directory.path + "/control", directory.path + "/att")
+    let server = try await EmulatorServer.start(
+      profile: .standard, controlSocket: control, attSocket: socket, seed: 1)
+    let client = ControlClient(path: control)
+    for command: DeviceCommand in [.mode(.firmware), .fill(7)] { _ = try await client.perform(command) }
+    let port = PortName.address(.tty(path: try #require(await server.portPath)))
+    let rig: any Rig =
+      att
+      ? try await BLERig.open(socket, control: control)
+      : try await PortRig.open(port, name: "test", control: control)
+    await run(rig)
+    await rig.close()
+    let statistics = try #require(try await client.perform(.statistics).statistics)
+    await server.stop()
+    return statistics
+  }
+
+  private static let strict = Case("NTF-1/strict", "It changes much, and fails", .notifications) { bench in
+    let control = try bench.requireControl()
+    try await control.perform(.fill(99))
+    try await control.perform(.stall)
+    throw Finding("wrong", file: "f", line: 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `mode, other writers and the application are as before`(att: Bool) async throws {
+    let after = try await statistics(
+      after: { rig in _ = await Runner(rig: rig, seed: 1, gauge: nil).run(Self.strict) }, att: att)
+    #expect(after.mode == "firmware")
+    #expect(after.otherWritersCount == 7)
+    #expect(!after.isStalled)
+  }
+
+  @Test func `also after a run that was cancelled`() async throws {
+    let after = try await statistics(
+      after: { rig in
+        _ = await Runner(rig: rig, seed: 1, gauge: nil).run(Self.strict)
+        withUnsafeCurrentTask { $0?.cancel() }
+      }, att: false)
+    #expect(after.mode == "firmware")
+  }
+}
+
+/// A device that falls silent ends the run.
+@Suite struct SilentDeviceTests {
+  /// A device that ceases to send after a number of bytes.
+  private struct Failing: VirtualPeer {
+    var device = VirtualDevice(wired: WiredDevice(profile: .quiet, seed: 1, now: .zero))
+    var bytesLeft: Int
+
+    mutating func receive(_ bytes: [UInt8], now: Instant) { device.receive(bytes, now: now) }
+    mutating func handleTimeout(now: Instant) { device.handleTimeout(now: now) }
+    mutating func nextBytes(now: Instant) -> [UInt8]? {
+      guard let bytes = device.nextBytes(now: now) else { return nil }
+      bytesLeft -= bytes.count
+      return bytesLeft < 0 ? [] : bytes
+    }
+    var nextDeadline: Instant? { device.nextDeadline }
+  }
+
+  private static let reading = (1...9).map { number in
+    Case("NTF-10/read-\(number)", "Count is read", .notifications) { bench in
+      try await bench.probe.openSession()
+      for _ in 0..<10 { _ = try await bench.probe.readCount() }
+    }
+  }
+
+  private func results(bytes: Int) async throws -> (words: [String], loss: String?) {
+    let board = try await PlainBoardRig(Failing(bytesLeft: bytes), seed: 1, isStrict: true)
+    let rig = RecoveringRig(board)
+    let queue = CaseQueue(Self.reading, policy: RunPolicy()) { _ in }
+    await queue.run(on: rig, seed: 1)
+    return (await queue.results.map(\.outcome.word), rig.loss)
+  }
+
+  @Test func `a device that falls silent fails its case, and ends the run`() async throws {
+    let (words, loss) = try await results(bytes: 1500)
+    #expect(words.dropLast(2).allSatisfy { $0 == "passed" } && words.suffix(2) == ["failed", "errored"])
+    #expect(words.count < Self.reading.count)
+    let reason = "the device has sent nothing since NTF-10/read-\(words.count - 1), and answers no opening"
+    #expect(loss == reason)
+  }
+
+  @Test func `a device that answers ends no run`() async throws {
+    let (words, loss) = try await results(bytes: .max)
+    #expect(words == [String](repeating: "passed", count: Self.reading.count))
+    #expect(loss == nil)
   }
 }
 

@@ -35,8 +35,6 @@ package final class Probe {
   private var lateReading: (deadline: Instant, start: Instant)?
   /// Whether anything was received.
   private(set) package var hasReceived = false
-  /// Pieces of binary that were received and are no frames.
-  private(set) package var corruptCount = 0
   /// Whether a SYN with a CLOCK was sent.
   private(set) package var hasSetClock = false
   /// Every byte received since `startCapture`; nil if it was not called.
@@ -161,7 +159,6 @@ package final class Probe {
     bearer.receive(bytes)
     let items = bearer.takeItems()
     for case .text(let text) in items { textReceived += text }
-    corruptCount += items.count(where: \.isBinary)
     pending = Array(pending[pendingStart...]) + items
     pendingStart = 0
   }

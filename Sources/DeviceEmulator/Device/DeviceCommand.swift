@@ -40,6 +40,27 @@ package enum DeviceCommand: Equatable, Sendable {
   case list(from: Int?)
 }
 
+extension DeviceCommand {
+  /// Whether it is done to the line of a device, or asks the emulator, so that a refusal says
+  /// nothing about the device.
+  package var concernsLine: Bool {
+    switch self {
+    case .unplug, .plug, .faults, .loaderFaults, .statistics, .list: true
+    case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode: false
+    }
+  }
+
+  /// The notification that it needs; nil if it needs none.
+  package var item: UInt32? {
+    switch self {
+    case .dismiss(let item), .action(let item, _): item
+    case .unplug, .plug, .faults, .loaderFaults, .statistics, .list, .reboot, .log, .fill, .clear, .stall,
+      .resume, .close, .mode:
+      nil
+    }
+  }
+}
+
 /// The result of a command.
 package enum DeviceReply: Equatable, Sendable {
   case done
@@ -71,6 +92,8 @@ package struct DeviceStatistics: Equatable, Sendable, Codable {
   package var count: UInt16 = 0
   /// What the count would be without its limit.
   package var storedCount = 0
+  /// The part of it that `fill` has set.
+  package var otherWritersCount = 0
   /// Notifications accepted since boot.
   package var acceptedCount = 0
   /// Known writers of notifications with an identity. Source: PROTOCOL.md NTF-22.

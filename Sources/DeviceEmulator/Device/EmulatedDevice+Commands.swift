@@ -124,6 +124,7 @@ extension EmulatedDevice {
     statistics.isStalled = application == .stalled
     statistics.count = attributes.store.count
     statistics.storedCount = attributes.store.storedCount
+    statistics.otherWritersCount = attributes.store.otherWritersCount
     statistics.acceptedCount = attributes.store.acceptedCount
     statistics.sourceCount = attributes.store.writers.records.count
     statistics.goneCount = attributes.store.gone.notices.count

@@ -34,7 +34,7 @@ package struct NotificationStore: Equatable, Sendable {
   private var forgottenCount = 0
   /// The notifications that writers other than these bearers have in the store, such as BLE and a
   /// local button.
-  private var otherWritersCount = 0
+  private(set) var otherWritersCount = 0
 
   /// - Parameter writersLimit: how many writers are known at the same time (NTF-22).
   package init(capacity: Int, policy: StorePolicy, writersLimit: Int = WriterRecords.limit) {

@@ -107,20 +107,19 @@ package final class ChipBoard: Line {
 
   /// Sends a command over the control line and returns the answer.
   ///
-  /// - Throws: `RigTrouble` without an answer within 2 s; `Finding` if the program breaks a rule.
+  /// - Throws: `Finding` without an answer within 2 s, or if the program breaks a rule.
   func perform(_ command: String) throws -> String {
     answers = []
     let bytes = Array("\(command)\n".utf8)
     guard chip.feed(bytes[...], on: CHIP_LINE_UART1) == bytes.count else {
-      throw RigTrouble("the control line has no room", remedy: "this is a bug of the case")
+      throw Finding("the firmware does not read its control line, UART1", file: #fileID, line: #line)
     }
     let end = now + Self.answerLimit
     while now < end {
       while let answer = takeAnswer() { if answer != "ready" { return answer } }
       try run(until: end, stopsAtOutput: true)
     }
-    throw RigTrouble(
-      "the firmware does not answer '\(command)' on UART1", remedy: "run firmware with a control line")
+    throw Finding("the firmware does not answer '\(command)' on UART1", file: #fileID, line: #line)
   }
 
   private func takeAnswer() -> String? {

@@ -56,7 +56,7 @@ package final class ChipRig: Rig {
   package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
     let board = try await makeBoard(for: testCase, seed: UInt32(truncatingIfNeeded: seed))
     let control = hasControl ? ChipControl(board: board) : nil
-    if testCase.needs.contains(.firmwareMode) { try control?.perform(.mode(.firmware)) }
+    if testCase.needs.contains(.firmwareMode) { try await control?.perform(.mode(.firmware)) }
     let bench = Bench(line: board, control: control, clock: .virtual, seed: seed)
     bench.reopenPort = { board.reopen() }
     // Several events leave one after the other, at the pace of the line.
@@ -108,22 +108,19 @@ private final class ChipControl: DeviceControl {
     self.board = board
   }
 
-  func perform(_ command: DeviceCommand) throws {
+  func attempt(_ command: DeviceCommand) throws -> String? {
     switch command {
-    case .unplug: return board.unplug()
-    case .plug: return board.plug()
+    case .unplug: board.unplug()
+    case .plug: board.plug()
     case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults,
       .loaderFaults, .statistics, .list:
-      break
+      let answer = try board.perform(BoardControl.line(command.firmwareRecord ?? []))
+      if let refusal = try BoardControl.refusal(in: answer, to: command) { return refusal }
+      if case .reboot = command, try !board.awaitReady() {
+        throw Finding("the firmware does not start again", file: #fileID, line: #line)
+      }
     }
-    let answer = try board.perform(BoardControl.line(command.firmwareRecord ?? []))
-    guard answer == "ok" else {
-      throw RigTrouble(
-        "the firmware refuses \(command): \(answer)", remedy: "check the command of the case")
-    }
-    if case .reboot = command, try !board.awaitReady() {
-      throw RigTrouble("the firmware does not start again", remedy: "check the image")
-    }
+    return nil
   }
 
   /// From the answer to `stats`: names and numbers.

@@ -70,7 +70,7 @@ package final class SimulatedChip {
 
   /// Runs until a time, or until there is something to take from any line.
   ///
-  /// - Throws: `Fault`; `RigTrouble` at the end of the model's time, after 180 days.
+  /// - Throws: `Fault`; `Finding` at the end of the model's time, after 180 days.
   package func run(until end: Instant, stopsAtOutput: Bool) throws -> Stop {
     let end = UInt64(max(0, end.nanoseconds))
     switch chip_run(chip, end, stopsAtOutput) {
@@ -81,7 +81,7 @@ package final class SimulatedChip {
       throw Fault(text: text, pc: fault.pc)
     default:
       guard end <= Self.timeLimitNs || now.nanoseconds < Self.timeLimitNs else {
-        throw RigTrouble("the model's time ends after 180 days", remedy: "this is a bug of the case")
+        throw Finding("180 days have passed, the model's time ends", file: #fileID, line: #line)
       }
       return .time
     }

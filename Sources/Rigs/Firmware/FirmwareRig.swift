@@ -46,21 +46,22 @@ package final class FirmwareRig: Rig {
 
 /// The control channel of a virtual line: direct calls of the firmware.
 private final class FirmwareControl: DeviceControl {
+  /// `NB_ERROR_INVALID` of the control port, not of the device behind it (nb_control.h).
+  private static let unknownRecord: Int32 = -5
+
   private let line: VirtualLine<FirmwareDevice>
 
   init(line: VirtualLine<FirmwareDevice>) {
     self.line = line
   }
 
-  func perform(_ command: DeviceCommand) throws {
+  func attempt(_ command: DeviceCommand) throws -> String? {
     guard let record = command.firmwareRecord else {
       throw CaseSkipped("a line in the same process has no plug")
     }
     let result = line.withPeer { $0.perform(record, now: line.now) }
-    guard result == 0 else {
-      throw RigTrouble(
-        "the firmware refuses \(command): error \(result)", remedy: "this is a bug of the case")
-    }
+    guard result != Self.unknownRecord else { throw RigTrouble.unknown(command) }
+    return result == 0 ? nil : "error \(result)"
   }
 
   func receiverCounters() throws -> DecoderCounters { line.peer.receiverCounters }
@@ -89,5 +90,14 @@ extension DeviceCommand {
 extension UInt32 {
   fileprivate var littleEndianBytes: [UInt8] {
     [UInt8(self & 0xFF), UInt8(self >> 8 & 0xFF), UInt8(self >> 16 & 0xFF), UInt8(self >> 24)]
+  }
+}
+
+extension RigTrouble {
+  /// The firmware's control port does not know a command.
+  static func unknown(_ command: DeviceCommand) -> RigTrouble {
+    RigTrouble(
+      "the firmware's control port does not know \(command)",
+      remedy: "build the firmware with the nb_control.h of this program")
   }
 }

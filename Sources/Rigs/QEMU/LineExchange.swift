@@ -28,13 +28,15 @@ final class LineExchange: ChannelInboundHandler {
   }
 
   private let channel: any NIOCore.Channel
+  /// The failure of a wait that has expired.
+  private let silence: QEMUFailure
   private var state = State.collecting(early: [])
   private var waits: [Wait] = []
   private var lastNumber = 0
   private var unread: [UInt8] = []
 
-  init(channel: any NIOCore.Channel) {
-    self.channel = channel
+  init(channel: any NIOCore.Channel, silence: QEMUFailure) {
+    (self.channel, self.silence) = (channel, silence)
   }
 
   /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after
@@ -101,7 +103,7 @@ final class LineExchange: ChannelInboundHandler {
 
   private func expire(_ number: Int) {
     guard let index = waits.firstIndex(where: { $0.number == number }) else { return }
-    waits.remove(at: index).promise.fail(QEMUFailure.silent)
+    waits.remove(at: index).promise.fail(silence)
   }
 }
 
@@ -111,8 +113,8 @@ struct LineConversation: Sendable {
   private let exchange: NIOLoopBound<LineExchange>
 
   /// On the channel's event loop only, before its first byte is read.
-  init(addingTo channel: any NIOCore.Channel) throws {
-    let handler = LineExchange(channel: channel)
+  init(addingTo channel: any NIOCore.Channel, silence: QEMUFailure = .silent) throws {
+    let handler = LineExchange(channel: channel, silence: silence)
     try channel.pipeline.syncOperations.addHandler(handler)
     self.channel = channel
     exchange = NIOLoopBound(handler, eventLoop: channel.eventLoop)

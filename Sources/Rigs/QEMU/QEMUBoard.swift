@@ -115,7 +115,7 @@ package actor QEMUBoard {
         made.succeed(try LineConversation(addingTo: channel))
       } _: { monitorEnd throws(PortError) in
         try await UnixSocket.pair(on: loop) { channel in
-          alsoMade.succeed(try LineConversation(addingTo: channel))
+          alsoMade.succeed(try LineConversation(addingTo: channel, silence: .silentFirmware))
         } _: { controlEnd throws(PortError) in
           try await TiedProcess.start(
             setup.program, arguments: setup.arguments(uart: uart), descriptors: [monitorEnd, controlEnd])

@@ -15,6 +15,8 @@ package struct QEMUFailure: ClassifiedError, Equatable, Sendable {
 
   static let ended = QEMUFailure("QEMU has ended", hint: "run it manually and read its output")
   static let silent = QEMUFailure(
-    "QEMU or the firmware in it does not answer",
-    hint: "check whether the computer is overloaded, then try again")
+    "QEMU does not answer", hint: "check whether the computer is overloaded, then try again")
+  static let silentFirmware = QEMUFailure(
+    "the firmware does not answer on its control line",
+    hint: "check whether the computer is overloaded, then debug the firmware")
 }

@@ -52,7 +52,7 @@ final class BoardControl: DeviceControl {
     self.board = board
   }
 
-  func perform(_ command: DeviceCommand) async throws {
+  func attempt(_ command: DeviceCommand) async throws -> String? {
     do {
       switch command {
       case .reboot: try await board.reset()
@@ -61,14 +61,20 @@ final class BoardControl: DeviceControl {
       case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults,
         .loaderFaults, .statistics, .list:
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
-        guard answer == "ok" else {
-          throw RigTrouble(
-            "the firmware refuses \(command): \(answer)", remedy: "check the command of the case")
-        }
+        return try Self.refusal(in: answer, to: command)
       }
+      return nil
     } catch let error as QEMUFailure {
+      if error == .silentFirmware { throw Finding(error.reason, file: #fileID, line: #line) }
       throw RigTrouble(error.reason, remedy: error.hint)
     }
+  }
+
+  /// The refusal in an answer of a control line; nil for "ok". Source: ports/bare-metal/main.c.
+  static func refusal(in answer: String, to command: DeviceCommand) throws(RigTrouble) -> String? {
+    if answer == "ok" { return nil }
+    guard answer != "refused: no such command" else { throw .unknown(command) }
+    return answer.hasPrefix("refused: ") ? String(answer.dropFirst("refused: ".count)) : answer
   }
 
   /// A record as a line: two hexadecimal digits per byte.

@@ -109,15 +109,23 @@ struct TestRun: Sendable {
     }
     let identity = await identity(of: device)
     if !options.quiet { TextReport.heading(identity).forEach(print) }
-    let results = await runCases(on: device, print: print)
+    let (results, lineTrouble) = await runCases(on: device, print: print)
     await device.close()
     var report = makeReport(results, startedAt, start)
     report.identity = identity
     report.bootID = device.bootID
     report.recovery = await recovery?.account
-    let trouble = await resetAfter(recovery)
+    var trouble = await resetAfter(recovery)
     report.rigTrouble = trouble?.description
-    if options.failFast, results.last?.outcome.isBad == true {
+    let left = "\(cases.count - results.count) of \(cases.count) cases were not run"
+    if let lineTrouble {
+      report.rigTrouble = "\(lineTrouble); \(left)"
+    } else if let loss = device.loss {
+      let message = "\(loss); \(left)"
+      report.rigTrouble = message
+      trouble = CommandFailure(
+        .noAnswer, message, remedy: "restart the device, check its line, then run the rest")
+    } else if options.failFast, results.last?.outcome.isBad == true {
       if results.count < cases.count {
         print("Ended by --fail-fast after \(results.count) of \(cases.count) cases.")
       }
@@ -126,12 +134,14 @@ struct TestRun: Sendable {
     }
     let summary = TextReport(cases: cases, usesColor: false).summary(of: report)
     (options.quiet ? summary.suffix(1) : summary[...]).forEach(print)
-    return Outcome(report: report, failure: Self.judgement(of: report) ?? trouble)
+    let judgement = Self.judgement(of: report)
+    let isLost = device.loss != nil && report.totals.failed == 0
+    return Outcome(report: report, failure: isLost ? trouble : judgement ?? trouble)
   }
 
   private func runCases(
     on device: any Rig, print: @escaping @Sendable (String) -> Void
-  ) async -> [CaseResult] {
+  ) async -> ([CaseResult], lineTrouble: String?) {
     let output = Mutex(
       (
         text: TextReport(cases: cases, usesColor: usesColor) { [again] in again?.text(for: $0) }, done: 0,
@@ -161,7 +171,7 @@ struct TestRun: Sendable {
       }
       await queue.run(on: device, seed: seed)
     }
-    return await queue.results
+    return (await queue.results, await queue.trouble)
   }
 
   /// The report of a run that ends early.
@@ -181,16 +191,17 @@ struct TestRun: Sendable {
       return FirmwareRig(library: try path.map { try .load($0) } ?? .linked, clockStart: clockStart)
     case .symmetric(let mutant): return mutant.makeRig()
     case .pty(let profile):
-      return try await PTYRig.start(program: program(), profile: profile, seed: seed)
+      return RecoveringRig(try await PTYRig.start(program: program(), profile: profile, seed: seed))
     case .rfc2217(let profile):
-      return try await PTYRig.start(program: program(), profile: profile, front: .rfc2217, seed: seed)
+      return RecoveringRig(
+        try await PTYRig.start(program: program(), profile: profile, front: .rfc2217, seed: seed))
     case .ble(let profile):
-      return try await BLERig.start(program: program(), profile: profile, seed: seed)
+      return RecoveringRig(try await BLERig.start(program: program(), profile: profile, seed: seed))
     case .att(let path, let control):
-      return try await BLERig.open(path, control: control)
+      return RecoveringRig(try await BLERig.open(path, control: control))
     case .chip(let path, let port):
       return try await ChipRig(image: .read(path, line: port), port: port)
-    case .qemu(let image): return try await QEMURig.start(image: image, seed: seed)
+    case .qemu(let image): return RecoveringRig(try await QEMURig.start(image: image, seed: seed))
     case .port(let name, let options, let control, let timeout, let care):
       if care.before != .noReset { try await playLines(of: name, options, timeout, recovery, care.before) }
       let open: @Sendable () async throws -> PortRig = {
@@ -200,7 +211,7 @@ struct TestRun: Sendable {
           deviceID: name.deviceID,
           answerTimeout: timeout)
       }
-      guard let recovery else { return try await open() }
+      guard let recovery else { return RecoveringRig(try await open()) }
       let reopen: @Sendable () async throws -> any Rig = {
         guard await recovery.climb() else { throw Self.notRecovered(name) }
         return try await open()
