@@ -29,8 +29,8 @@ class Line:
 class Sent:
     """How a notification on the display differs from what was sent."""
 
-    # Whether it was longer than the display's limits, and lost the end of its texts.
-    cut: bool = False
+    # The members that were longer than the display's limits and lost their end: app, title, text.
+    cut: tuple[str, ...] = ()
     # Whether U+FFFD stands for characters that cannot be sent: U+0000 and lone surrogates.
     replaced: bool = False
 
@@ -143,7 +143,7 @@ class Board:
         answer: dict[str, Any] = json.loads(output or "{}")
         if answer.get("result") != "accepted":
             raise _program.NotibotError(answer.get("reason", "refused"), 15)
-        return Sent(cut=answer.get("cut", False), replaced=replaced)
+        return Sent(cut=tuple(answer.get("cutMembers", ())), replaced=replaced)
 
     def reset(self) -> None:
         """Resets the board by the lines of its port."""

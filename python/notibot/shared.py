@@ -147,7 +147,7 @@ class SharedBoard(Board, _program.Closing):
             return super().send(app, title, text, timestamp=timestamp, strict=True)
         members, replaced = notification(app, title, text, timestamp)
         answer = self._connection.ask("send", notification=members)
-        return Sent(cut=answer.get("cut", False), replaced=replaced)
+        return Sent(cut=tuple(answer.get("cutMembers", ())), replaced=replaced)
 
     def events(self, *, timeout: float | None = _program.WAIT_SECONDS) -> Events:  # type: ignore[override]
         return Events(self._path, timeout)

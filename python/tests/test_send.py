@@ -14,18 +14,18 @@ def sender(request, notibot_emulator):
 
 
 @pytest.mark.parametrize(
-    "members",
+    ("members", "cut"),
     [
-        ("CI", "x" * 10_000, ""),
-        ("CI", "title", "x" * 10_000),
-        ("x" * 65, "title", ""),
-        ("CI", "title", "\N{GRINNING FACE}" * 300_000),
-        ("\1" * 1000, "\1" * 1000, "\1" * 1000),
+        (("CI", "x" * 10_000, ""), ("title",)),
+        (("CI", "title", "x" * 10_000), ("text",)),
+        (("x" * 65, "title", ""), ("app",)),
+        (("CI", "title", "\N{GRINNING FACE}" * 300_000), ("text",)),
+        (("\1" * 1000, "\1" * 1000, "\1" * 1000), ("app", "title", "text")),
     ],
     ids=["title", "text", "app", "more than a line of the program", "escapes"],
 )
-def test_a_notification_that_is_cut_says_so(sender, notibot_emulator, members):
-    assert sender.send(*members) == notibot.Sent(cut=True)
+def test_a_notification_that_is_cut_says_so(sender, notibot_emulator, members, cut):
+    assert sender.send(*members) == notibot.Sent(cut=cut)
     (item,) = notibot_emulator.items()
     assert any(value.endswith("…") for value in item.content.values() if isinstance(value, str))
     assert len(item.json.encode()) <= 512

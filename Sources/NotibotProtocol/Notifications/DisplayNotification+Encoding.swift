@@ -32,6 +32,15 @@ extension DisplayNotification {
     return cut == withoutNull ? .nothing : .fields
   }
 
+  /// The members that lose their end in ``encode(into:)``, of `app`, `title` and `text`.
+  package var cutMembers: [String] {
+    let (whole, cut) = (withoutNull, cutToFit(tailBytes: 0))
+    let members = [
+      ("app", whole.app, cut.app), ("title", whole.title, cut.title), ("text", whole.text, cut.text),
+    ]
+    return members.filter { $0.1 != $0.2 }.map(\.0)
+  }
+
   /// Whether an encoding left something out.
   package enum Cut: Hashable, Sendable {
     case nothing

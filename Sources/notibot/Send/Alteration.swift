@@ -5,6 +5,8 @@ import NotibotProtocol
 struct Alteration: Hashable, Sendable {
   /// A field exceeds the limits of the display and is truncated (NTF-7).
   var isCut = false
+  /// The fields that are truncated, if known.
+  var cutMembers: [String]?
   /// Bytes that are not UTF-8 were replaced by U+FFFD.
   var isReplaced = false
 
@@ -31,6 +33,7 @@ extension Alteration {
   init(of notification: DisplayNotification) {
     var json: [UInt8] = []
     self.init(isCut: notification.encode(into: &json) == .fields)
+    cutMembers = isCut ? notification.cutMembers : nil
   }
 
   /// The alteration of all fields that `forward` writes, with the longest possible identity.

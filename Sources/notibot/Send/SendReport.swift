@@ -40,6 +40,7 @@ final class SendReport: Sendable {
       if !alteration.isNone { warn(line, alteration) }
       var document = Document(line: line, result: "accepted")
       document.cut = alteration.isCut ? true : nil
+      document.cutMembers = alteration.cutMembers
       document.replaced = alteration.isReplaced ? true : nil
       report(document, counting: \.accepted)
     case .failure(let error):
@@ -114,6 +115,7 @@ final class SendReport: Sendable {
     var reason: String?
     /// Whether the notification was truncated, or characters replaced.
     var cut: Bool?
+    var cutMembers: [String]?
     var replaced: Bool?
 
     init(line: Int, result: String) {

@@ -40,8 +40,8 @@ struct ShareClient {
     var id: Int64?
     /// A verb for an error: "send to".
     var verb: String
-    /// The text of a notification was cut to fit.
-    var isCut: Bool?
+    /// The members of a notification that were cut to fit, if any.
+    var cutMembers: [String]?
   }
 
   let id: Int

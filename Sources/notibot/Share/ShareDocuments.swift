@@ -52,6 +52,7 @@ struct ShareAnswer: Encodable {
   var count: UInt16?
   /// The text was cut to fit.
   var cut: Bool?
+  var cutMembers: [String]?
   var deviceID: String?
   var clients: [Client]?
 

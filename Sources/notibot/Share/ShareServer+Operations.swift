@@ -26,8 +26,9 @@ extension ShareServer {
       app: given.app, title: given.title, text: given.text, timestamp: given.timestamp)
     var json: [UInt8] = []
     let isCut = notification.encode(into: &json) == .fields
+    let cutMembers = isCut ? notification.cutMembers : nil
     submit(
-      .write(json), ShareClient.Operation(id: request.id, verb: "send to", isCut: isCut ? true : nil), of: id)
+      .write(json), ShareClient.Operation(id: request.id, verb: "send to", cutMembers: cutMembers), of: id)
   }
 
   private func submit(
@@ -45,7 +46,8 @@ extension ShareServer {
       case .count(let count): return ShareAnswer(id: operation.id, count: count)
       case .accepted, .response, .sent:
         var answer = ShareAnswer(id: operation.id)
-        answer.cut = operation.isCut
+        answer.cut = operation.cutMembers.map { _ in true }
+        answer.cutMembers = operation.cutMembers
         return answer
       case .refused(let error):
         return ShareAnswer(id: operation.id, NotibotError(error, port: port, operation: operation.verb))
