@@ -281,7 +281,8 @@ extension PortError {
     switch code {
     // Before udev has applied its rules, the permission is missing.
     case .notFound, .nodeMissing, .noBoard, .deviceGone, .permissionDenied: true
-    case .ambiguous, .severalInterfaces, .busy, .locked, .serverBusy, .notATTY, .noModemLines, .unsupportedBaud, .badPortName,
+    case .ambiguous, .severalInterfaces, .busy, .locked, .serverBusy, .notATTY, .noModemLines,
+      .unsupportedBaud, .badPortName,
       .unavailableForm, .badRate, .linkOccupied, .badPlace, .placeRefused, .unreachable, .share,
       .unconfirmed, .noTerminals, .noVirtualUSB, .system:
       false

@@ -3,8 +3,8 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Cancels the running command on a signal that asks it to end. A second signal after half a second ends the
-/// process.
+/// Cancels the running command on a signal that asks it to end. A second signal after half a second
+/// ends the process.
 enum Termination {
   struct Ended: Error {
     var number: Int32

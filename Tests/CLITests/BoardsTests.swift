@@ -23,7 +23,8 @@ import Testing
         let counts = try JUnit(parsing: junit)
         #expect(counts.failures == 0 && counts.errors == 0)
         #expect(document["totals"]["cases"] == .number(Double(counts.cases)))
-        #expect(junit.contains("classname=\"port.\(one.port).") && junit.contains("classname=\"port.\(two.port)."))
+        #expect(
+          junit.contains("classname=\"port.\(one.port).") && junit.contains("classname=\"port.\(two.port)."))
         #expect(
           junit.contains("<testsuite name=\"\(one.port)\"")
             && junit.contains("<testsuite name=\"\(two.port)\""))

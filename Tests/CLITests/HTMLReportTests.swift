@@ -59,7 +59,8 @@ import Testing
       program.send(signal)
       _ = await program.ending()
       let text = try directory.contents(of: "page.html")
-      #expect(signal == SIGKILL ? text == "former" : text.contains("Not passed") && text.hasSuffix("</html>\n"))
+      #expect(
+        signal == SIGKILL ? text == "former" : text.contains("Not passed") && text.hasSuffix("</html>\n"))
     }
   }
 

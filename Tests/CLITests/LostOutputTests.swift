@@ -43,13 +43,16 @@ import Testing
   func `a limit of the size of files is reported`(limit: String) async throws {
     let directory = try TemporaryDirectory()
     let ending = try await run(
-      under: limit, "test", "--rig", "emulator", "--filter", "^FRM-", "--json", directory.file("j.json"), "-q")
+      under: limit, "test", "--rig", "emulator", "--filter", "^FRM-", "--json", directory.file("j.json"), "-q"
+    )
     #expect(ending.status == .exited(18), "\(ending.errors)")
     #expect(ending.errors.contains("cannot write \(directory.file("j.json")): File too large"))
     #expect(try directory.names() == [])
   }
 
-  @Test(arguments: [6, 8, 12, 16, 24, 32], [["count", "-p", "emu:"], ["test", "--rig", "emulator"], ["doctor"]])
+  @Test(
+    arguments: [6, 8, 12, 16, 24, 32, 64],
+    [["count", "-p", "emu:"], ["test", "--rig", "emulator"], ["doctor"]])
   func `too few descriptors are reported`(count: Int, command: [String]) async throws {
     let ending = try await run(under: "-n \(count)", command)
     #expect(ending.status == .exited(18), "\(ending.errors)")

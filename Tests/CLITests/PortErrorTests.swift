@@ -163,7 +163,10 @@ import Testing
 
   @Test(
     arguments: [
-      ("rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: on\r\n", 17, "I (31) boot: on"),
+      (
+        "rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: on\r\n", 17,
+        "I (31) boot: on"
+      ),
       ("rst:0x1 (POWERON),boot:0x4 (DOWNLOAD)\r\nwaiting for download\r\n", 13, "waits for a download"),
       (String(repeating: "\u{1}\u{2}\u{3}\u{81}", count: 20), 13, "not text"),
       ("I (9) app: other firmware\r\n", 13, "'I (9) app: other firmware'"),

@@ -48,7 +48,9 @@ private final class RefusingServer: Sendable {
         bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
       }
     }
-    guard isBound, chmod(path, 0o600) == 0, listen(number, 8) == 0 else { throw SystemError("listen at \(path)") }
+    guard isBound, chmod(path, 0o600) == 0, listen(number, 8) == 0 else {
+      throw SystemError("listen at \(path)")
+    }
     self.socket = socket
     let greeting = #"{"protocol":"notibot-share","version":1}"# + "\n"
     let refusal =

@@ -62,7 +62,9 @@ import Testing
     #expect(again.output.contains(report["cases"].elements.last?["id"].string ?? "?"))
   }
 
-  @Test func `failed cases are repeated with their seed, and the line below a failure repeats it`() async throws {
+  @Test func `failed cases are repeated with their seed, and the line below a failure repeats it`()
+    async throws
+  {
     let fault = try await fault()
     let directory = try TemporaryDirectory()
     let first = try await test(
@@ -86,8 +88,10 @@ import Testing
 
   @Test(arguments: [
     ["-p", "emu:", "--rig", "pty"], ["-p", "emu:", "--rig", "firmware"], ["-p", "emu:", "--rig", "ble"],
-    ["-p", "emu:", "--rig", "chip"], ["-p", "emu:", "--control", "/s"], ["--rig", "emulator", "--baud", "9600"],
-    ["--rig", "pty", "--control", "/s"], ["--att", "unix:/s", "--baud", "9600"], ["--self", "--baud", "9600"],
+    ["-p", "emu:", "--rig", "chip"], ["-p", "emu:", "--control", "/s"],
+    ["--rig", "emulator", "--baud", "9600"],
+    ["--rig", "pty", "--control", "/s"], ["--att", "unix:/s", "--baud", "9600"],
+    ["--self", "--baud", "9600"],
     ["--att", "unix:/s", "--rig", "emulator", "--symmetric", "x"], ["-p", "qemu:", "--baud", "9600"],
   ])
   func `an option that the device would not use is refused`(options: [String]) async throws {

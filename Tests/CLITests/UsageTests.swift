@@ -35,8 +35,10 @@ import Testing
 
   @Test(arguments: [
     ["count", "--no\nfake"], ["count", "-p", "/dev/a\nfake"], ["test", "--seed", "1\nfake"], ["no\nfake"],
-    ["test", "--filter", "x\nfake\u{1B}[2J"], ["emulate", "--profile", "a\nfake\u{9B}"], ["control", "a\nfake"],
-    ["flash", "/no/such\nfake"], ["report", "html", "/no/such\nfake"], ["send", "--timestamp", "\nfake\u{7}"],
+    ["test", "--filter", "x\nfake\u{1B}[2J"], ["emulate", "--profile", "a\nfake\u{9B}"],
+    ["control", "a\nfake"],
+    ["flash", "/no/such\nfake"], ["report", "html", "/no/such\nfake"],
+    ["send", "--timestamp", "\nfake\u{7}"],
     ["outbox", "--file", "/no/such\nfake", "list"], ["monitor", "-p", "emu:", "--save", "/no\nfake/x"],
   ])
   func `a line break in an argument does not begin a line, and an escape does nothing`(arguments: [String])
@@ -44,7 +46,8 @@ import Testing
   {
     let ending = try await Program(arguments).ending()
     #expect(ending.status != .exited(0))
-    #expect(!ending.errors.hasControls && !ending.errorLines.contains { $0.hasPrefix("fake") }, "\(ending.errors)")
+    #expect(
+      !ending.errors.hasControls && !ending.errorLines.contains { $0.hasPrefix("fake") }, "\(ending.errors)")
   }
 
   @Test func `help lists every command in one group, and all exit codes`() async throws {

@@ -28,7 +28,8 @@ import Testing
     "rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
     "rst:0x10 (RTCWDT_RTC_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\ninvalid header: 0xffffffff\r\n",
     "Guru Meditation Error: Core  0 panic'ed (Load access fault)\r\n\r\nRebooting...\r\n",
-    String(repeating: "rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\nI (3) boot: x\r\n", count: 3),
+    String(
+      repeating: "rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\nI (3) boot: x\r\n", count: 3),
     "rst:0xf (RTCWDT_BROWN_OUT_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n",
   ])
   func `a device that does not get past its start has crashed`(text: String) {
@@ -51,7 +52,7 @@ import Testing
     "ESP-ROM:esp32c3-api1-20210207\r\nrst:0x1 (POWERON),boot:0x4 (DOWNLOAD(USB/UART0/1))\r\nwaiting for download\r\n",
     "waiting for download\r\n",
   ])
-  func `a board in the loader of its ROM is told to be reset`(text: String) {
+  func `a board in the loader of its ROM has the hint to reset it`(text: String) {
     #expect(finding(text).reason.contains("waits for a download"))
     #expect(finding(text).hint.contains("reset"))
   }
@@ -63,7 +64,7 @@ import Testing
     #expect(finding("Grüße, 今日は, \u{1B}[0;32mgreen\u{1B}[0m\r\n").reason.contains("only console text"))
   }
 
-  @Test func `an echo is told from an answer`() {
+  @Test func `an echo is distinguished from an answer`() {
     #expect(finding("", echoes: 3).reason.contains("frames of this host"))
     #expect(!finding("", echoes: 3).isSilence)
   }

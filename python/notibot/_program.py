@@ -61,8 +61,8 @@ def _error(command: list[str], code: int, errors: str) -> NotibotError:
 
 
 def run(*arguments: str, input: str = "", allowed: tuple[int, ...] = (0,), timeout: float | None = WAIT_SECONDS) -> str:
-    """What the program prints. Raises NotibotError if it ends with a code that is not allowed, or, with code 13, if it
-    does not end within so many seconds."""
+    """What the program prints. Raises NotibotError if it ends with a code that is not allowed, or,
+    with code 13, if it does not end within so many seconds."""
     command = [program(), *arguments]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"

@@ -152,16 +152,16 @@ class Board:
     def events(self, *, timeout: float | None = _program.WAIT_SECONDS) -> Events:
         """The device's events as documents, while the `with` lasts: count, dismissed, action, …
 
-        Subscribed when this returns: what happens from then on is an event. `timeout` is the longest wait for the next
-        one, in seconds; None: no limit.
+        Subscribed when this returns: what happens from then on is an event. `timeout` is the
+        longest wait for the next one, in seconds; None: no limit.
         """
         return Events("watch", *self._place, "--json", timeout=timeout)
 
     def console(self, *, seconds: float | None = None, timeout: float | None = _program.WAIT_SECONDS) -> Console:
         """The lines of the device's console, those of a crash too, for so many seconds if given.
 
-        The port is open when this returns, and until the `with` ends. `timeout` is the longest wait for the next line,
-        in seconds; None: no limit.
+        The port is open when this returns, and until the `with` ends. `timeout` is the longest wait
+        for the next line, in seconds; None: no limit.
         """
         limit = [] if seconds is None else ["--timeout", str(seconds)]
         return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *limit, timeout=timeout)
@@ -175,7 +175,8 @@ class Board:
         seed: int | None = None,
         timeout: float | None = SUITE_SECONDS,
     ) -> SuiteReport:
-        """Runs the conformance suite, within so many seconds. Failed cases are in the report; they raise nothing."""
+        """Runs the conformance suite, within so many seconds. Failed cases are in the report; they
+        raise nothing."""
         options = ["--quiet", "--repeat", str(repeat), "--json", "-"]
         for name, value in (("filter", filter), ("exclude", exclude), ("seed", seed), ("control", self.control)):
             if value is not None:

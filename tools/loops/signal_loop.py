@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sends SIGTERM, SIGINT, SIGHUP or SIGQUIT to every command of notibot at a random moment, and finds each gone in
-time, with its reports written and nothing left behind. See scripts/signal-loop.
+"""Sends SIGTERM, SIGINT, SIGHUP or SIGQUIT to every command of notibot at a random moment, and
+finds each gone in time, with its reports written and nothing left behind. See scripts/signal-loop.
 
 The commands are those that the program itself lists; one that is missing in `VARIANTS` is an
 error."""

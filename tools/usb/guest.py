@@ -159,7 +159,7 @@ class Guest:
             self.process.wait()
 
     def keep_log(self, out):
-        """Writes the kernel's log, or the console of a guest that died before its end; above all then."""
+        """Writes the kernel's log, or the console of a guest that died before its end."""
         if not self.options.dmesg:
             return
         found = next((out / name for name in ("dmesg", "console") if (out / name).exists()), None)

@@ -1,9 +1,9 @@
 import Foundation
 import SerialLink
 
-/// The report for a CI server: `failure` means that the device is wrong, `error` that the rig is. It
-/// has only elements and attributes that Jenkins, GitHub and GitLab accept; Jenkins's junit-10.xsd
-/// is the strictest.
+/// The report for a CI server: `failure` means that the device is wrong, `error` that the rig is.
+/// It has only elements and attributes that Jenkins, GitHub and GitLab accept; Jenkins's
+/// junit-10.xsd is the strictest.
 package enum JUnitReport {
   /// The XML document. Without a rig it contains one case that errored, never none.
   package static func document(of report: Report) -> String {
@@ -20,9 +20,9 @@ package enum JUnitReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The XML document of several boards: a suite for each, and the board in each class name, because
-  /// a server takes equal names for one case. A board that could not be tested completely has an
-  /// error.
+  /// The XML document of several boards: a suite for each, and the board in each class name,
+  /// because a server takes equal names for one case. A board that could not be tested completely
+  /// has an error.
   package static func document(of reports: [Report]) -> String {
     let totals = Report.Totals(reports.flatMap(\.results))
     let troubles = reports.count { $0.rigTrouble != nil }

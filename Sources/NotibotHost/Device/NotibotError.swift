@@ -100,7 +100,8 @@ extension NotibotError.Code {
 extension NotibotError {
   init(_ error: PortError) {
     self.init(
-      code: Code(error.kind), port: error.port, operation: error.operation, reason: error.reason, hint: error.hint,
+      code: Code(error.kind), port: error.port, operation: error.operation, reason: error.reason,
+      hint: error.hint,
       underlying: error)
   }
 

@@ -100,7 +100,8 @@ extension NotibotError {
 
   package init(_ error: JournalError) {
     self.init(
-      code: Code(error.kind), port: error.path, operation: "\(error.operation) the outbox", reason: error.reason,
+      code: Code(error.kind), port: error.path, operation: "\(error.operation) the outbox",
+      reason: error.reason,
       hint: error.hint, underlying: error)
   }
 }

@@ -87,7 +87,7 @@ struct UUCPLock: ~Copyable, Sendable {
       // the flock gets here.
       if pid == getpid() || !isAlive(pid) { return }
       // One that keeps a port which it has closed, or a process that has got the number of one that
-      // ended: only the user can tell them apart.
+      // ended: only the user can distinguish them.
       let isUser = PortHolder.mayHaveOpen(pid, devicePath)
       let holder = PortHolder(pid: pid)
       throw PortError(isUser ? .busy(holder) : .locked(file: path, by: holder), port: port, operation: "lock")

@@ -9,7 +9,8 @@ package struct ConsoleEvidence: Equatable, Sendable {
     package var isSilence: Bool { self == .silence }
 
     static let silence = Finding(
-      kind: .noAnswer, reason: "no answer", hint: "check the port, the power supply of the board, and the rate")
+      kind: .noAnswer, reason: "no answer",
+      hint: "check the port, the power supply of the board, and the rate")
   }
 
   /// Text kept, in bytes: some boots of a board.

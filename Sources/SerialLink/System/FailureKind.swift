@@ -20,7 +20,8 @@ package enum FailureKind: Int32, CaseIterable, Sendable {
   /// The kind that a server's refusal names by its exit code. A server decides neither a test nor
   /// the end of this process.
   package init(refusedWith exit: Int32) {
-    self = (Self.usage.rawValue...Self.unfitEnvironment.rawValue).contains(exit)
+    self =
+      (Self.usage.rawValue...Self.unfitEnvironment.rawValue).contains(exit)
       ? FailureKind(rawValue: exit) ?? .unfitEnvironment : .unfitEnvironment
   }
 

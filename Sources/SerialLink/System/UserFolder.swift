@@ -6,8 +6,8 @@ package enum UserFolder {
   case data
   case cache
 
-  /// `nil` if neither its variable nor HOME has an absolute path. For root, a folder of another user
-  /// is not one of its own: with `sudo -E`, files of root would lock that user out.
+  /// `nil` if neither its variable nor HOME has an absolute path. For root, a folder of another
+  /// user is not one of its own: with `sudo -E`, files of root would lock that user out.
   package func path(environment: [String: String], user: UInt32 = geteuid()) -> String? {
     let (variable, fallback) =
       switch self {

@@ -54,7 +54,8 @@ extension PortError {
     case .ambiguous, .severalInterfaces: "\(hint) with --port"
     case .noModemLines: "\(hint); restart an emulator with: notibot control --socket PATH reboot"
     case .unsupportedBaud, .badRate: "choose another rate with --baud, such as 115200"
-    case .notFound, .nodeMissing, .busy, .locked, .serverBusy, .permissionDenied, .notATTY, .badPortName, .unavailableForm,
+    case .notFound, .nodeMissing, .busy, .locked, .serverBusy, .permissionDenied, .notATTY, .badPortName,
+      .unavailableForm,
       .linkOccupied, .badPlace, .placeRefused, .deviceGone, .unreachable, .unconfirmed, .share, .noTerminals,
       .noVirtualUSB, .system:
       hint

@@ -51,7 +51,7 @@ struct ConsoleNotices {
       let path = "\(folder)/core-\(number).bin"
       do throws(FileError) {
         try WholeFile.write(bytes, to: path, isNew: true)
-      } catch where error.number == EEXIST {
+      } catch  where error.number == EEXIST {
         continue
       } catch {
         ReportFile.recordLoss()

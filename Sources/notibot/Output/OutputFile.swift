@@ -2,8 +2,9 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// A file that grows while a command runs, such as the bytes of a port. It is opened before the work
-/// begins, so that an unusable path is found then. A FIFO with a reader is written to like a file.
+/// A file that grows while a command runs, such as the bytes of a port. It is opened before the
+/// work begins, so that an unusable path is found then. A FIFO with a reader is written to like a
+/// file.
 final class OutputFile: Sendable {
   enum Beginning {
     /// Replaces the content.
@@ -173,7 +174,8 @@ final class ReportFile: Sendable {
     }
   }
 
-  private static func failure(of document: String, to path: String, _ stream: OutputFile?) -> CommandFailure? {
+  private static func failure(of document: String, to path: String, _ stream: OutputFile?) -> CommandFailure?
+  {
     if let stream { return stream.write(Array(document.utf8), stallLimitMs: OutputFile.stallLimitMs) }
     do throws(FileError) {
       try WholeFile.write(document.utf8, to: path)

@@ -3,9 +3,9 @@ import Foundation
 import SerialLink
 import Synchronization
 
-/// Cancels a command on SIGINT, SIGTERM, SIGHUP, SIGQUIT or the loss of stdout, so that it closes its port and
-/// writes its reports. If it does not end within `graceTicks`, a separate thread that nothing can
-/// block writes its reports and ends the process (docs/DECISIONS.md).
+/// Cancels a command on SIGINT, SIGTERM, SIGHUP, SIGQUIT or the loss of stdout, so that it closes
+/// its port and writes its reports. If it does not end within `graceTicks`, a separate thread that
+/// nothing can block writes its reports and ends the process (docs/DECISIONS.md).
 enum Interruption {
   /// A second signal within this time is a copy of the first: `timeout` and `make` signal the
   /// process and its group.
@@ -133,9 +133,9 @@ enum Interruption {
     return try await body()
   }
 
-  /// Ends the process with `failure`, or because its output is lost, when `limit` is exceeded by more than the grace
-  /// time: for a command with a time limit that is blocked elsewhere, for example by an output that
-  /// is not read.
+  /// Ends the process with `failure`, or because its output is lost, when `limit` is exceeded by
+  /// more than the grace time: for a command with a time limit that is blocked elsewhere, for
+  /// example by an output that is not read.
   static func end(after limit: Duration, with failure: CommandFailure?) {
     let end = ContinuousClock.now + limit
     Thread.detachNewThread {

@@ -2,11 +2,12 @@ import Glibc
 import NIOCore
 import SerialLink
 
-/// The limits of this process (`ulimit`). Event loops and threads are made by libraries that end the
-/// process if they cannot be made, so too low a limit is reported before.
+/// The limits of this process (`ulimit`). Event loops and threads are made by libraries that end
+/// the process if they cannot be made, so too low a limit is reported before.
 enum ProcessLimits {
-  /// Three for each event loop; then ports, sockets, files and their locks.
-  private static var descriptorsNeeded: UInt { UInt(3 * System.coreCount + 32) }
+  /// Three for each event loop; then ports, sockets, files, their locks, and child processes, which
+  /// use numbers above 64 while they start.
+  private static var descriptorsNeeded: UInt { UInt(3 * System.coreCount + 96) }
   /// Event loops, workers of the language's runtime, and a few of a command.
   private static var threadsNeeded: UInt { UInt(2 * System.coreCount + 8) }
   /// Addresses for the stack of a thread and for its heap, in bytes: mostly never used memory.
@@ -14,8 +15,8 @@ enum ProcessLimits {
   /// Heap and files of the program itself, in bytes.
   private static let programBytes: UInt = 256 << 20
 
-  /// Raises the soft limit of descriptors if that is enough. Returns the failure for a limit that is
-  /// too low.
+  /// Raises the soft limit of descriptors if that is enough. Returns the failure for a limit that
+  /// is too low.
   static func failure() -> CommandFailure? {
     let descriptors = descriptorsNeeded + UInt(openDescriptorsCount())
     var files = limit(RLIMIT_NOFILE)

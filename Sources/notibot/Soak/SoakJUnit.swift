@@ -33,7 +33,8 @@ enum SoakJUnit {
       + "time=\"\(String(format: "%.3f", report?.seconds ?? 0))\""
     var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
     lines.append("<testsuites name=\"notibot soak\" \(totals)>")
-    lines.append("  <testsuite name=\"Soak\" \(totals) skipped=\"0\" timestamp=\"\(startedAt.formatted(.iso8601))\">")
+    lines.append(
+      "  <testsuite name=\"Soak\" \(totals) skipped=\"0\" timestamp=\"\(startedAt.formatted(.iso8601))\">")
     lines.append("    <properties>")
     lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(port))\"/>")
     for fact in RunIdentity(bench: .init(notibot: Notibot.configuration.version)).facts {

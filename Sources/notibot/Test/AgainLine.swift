@@ -45,9 +45,13 @@ struct AgainLine: Sendable {
 
   /// A word as a shell reads it.
   private static func quoted(_ word: String) -> String {
-    let isPlain = !word.isEmpty && word.unicodeScalars.allSatisfy {
-      $0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_./:,=@%+".unicodeScalars.contains($0)
-    }
-    return isPlain ? word : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+    let isPlain =
+      !word.isEmpty
+      && word.unicodeScalars.allSatisfy {
+        $0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_./:,=@%+".unicodeScalars.contains($0)
+      }
+    return isPlain
+      ? word
+      : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
   }
 }

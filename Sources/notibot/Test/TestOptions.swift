@@ -47,8 +47,8 @@ struct TestOptions: ParsableArguments {
 
   var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast, waitsLong: slow) }
 
-  /// What `--rerun-failed` repeats: as in its report, so that a fault that depends on the seed shows
-  /// again.
+  /// What `--rerun-failed` repeats: as in its report, so that a fault that depends on the seed
+  /// shows again.
   struct EarlierRun {
     var failedIDs: Set<String>
     var seed: UInt64?
