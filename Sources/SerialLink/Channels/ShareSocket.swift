@@ -67,6 +67,8 @@ package enum ShareSocket {
         case .system(ECONNREFUSED):
           PortError(
             .share(.noServer("its server is no longer running")), port: name, operation: "open")
+        // It accepts no connections: the queue of those that wait is full.
+        case .system(EAGAIN): PortError(.share(.silent), port: name, operation: "open")
         default: error
         }
       opened.fail(failure)
@@ -89,7 +91,7 @@ package enum ShareSocket {
 /// Reads the server's first line, asks for the board, and then passes bytes on.
 ///
 /// States: *greeting* → *asking* → *open* → *closed*; handlers behind it see the channel active
-/// when it is open.
+/// when it is open, and see nothing of a port that could not be opened.
 final class ShareHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -203,15 +205,13 @@ final class ShareHandler: ChannelDuplexHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard state == .open else { return refuse(.ended, context) }
-    state = .closed
     context.fireErrorCaught(self.error(.ended))
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     let wasOpen = state == .open
     refuse(.ended, context)
-    if wasOpen { context.fireErrorCaught(error(.ended)) }
-    context.fireChannelInactive()
+    if wasOpen { context.fireChannelInactive() }
   }
 
   private func error(_ problem: ShareProblem) -> PortError {
