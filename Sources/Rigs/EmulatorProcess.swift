@@ -76,6 +76,9 @@ package final class EmulatorProcess: Sendable {
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
     do {
       try process.run()
+      // One that prints nothing is ended, which ends the wait.
+      let limit = Self.kill(process.processIdentifier, after: .seconds(60))
+      defer { limit.cancel() }
       let handle = output.fileHandleForReading
       // The line is printed when the port is there; a program that fails closes the pipe.
       let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive { handle.availableData }
@@ -111,10 +114,16 @@ package final class EmulatorProcess: Sendable {
   package func stop() async {
     if process.isRunning { process.terminate() }
     let process = process
+    let limit = Self.kill(process.processIdentifier, after: .seconds(10))
     // A separate task is not cancelled with the caller's.
     await Task { try? await NIOSingletons.posixBlockingThreadPool.runIfActive { process.waitUntilExit() } }
       .value
+    limit.cancel()
     directory.remove()
+  }
+
+  private static func kill(_ pid: Int32, after limit: TimeAmount) -> Scheduled<Void> {
+    MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: limit) { _ = Foundation.kill(pid, SIGKILL) }
   }
 
   deinit {

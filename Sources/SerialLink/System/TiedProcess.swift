@@ -22,6 +22,8 @@ package final class TiedProcess: Sendable {
   package let pid: Int32
   /// The end of its stderr, once it has ended.
   package let ended: EventLoopFuture<String>
+  /// Reads its stderr.
+  private let words: any Channel
   private let state = Mutex(State.running)
 
   /// Starts a program with stdin on /dev/null.
@@ -53,8 +55,9 @@ package final class TiedProcess: Sendable {
     }
     guard pid > 0 else { throw PortError(.system(errno: -pid), port: program, operation: "start") }
     let ended = loop.makePromise(of: String.self)
+    let words: any Channel
     do {
-      _ = try await DescriptorChannel.open(reader.release(), .input, on: loop) {
+      words = try await DescriptorChannel.open(reader.release(), .input, on: loop) {
         try $0.pipeline.syncOperations.addHandler(LastWords(ended: ended))
       }
     } catch {
@@ -63,7 +66,7 @@ package final class TiedProcess: Sendable {
       _ = serial_shim_reap(pid)
       throw PortError(opening: program, error)
     }
-    return TiedProcess(pid: pid, ended: ended.futureResult)
+    return TiedProcess(pid: pid, ended: ended.futureResult, words: words)
   }
 
   private static func spawn(
@@ -79,39 +82,50 @@ package final class TiedProcess: Sendable {
     return serial_shim_spawn_tied(program, words + [nil], numbers, numbers.count)
   }
 
-  private init(pid: Int32, ended: EventLoopFuture<String>) {
+  private init(pid: Int32, ended: EventLoopFuture<String>, words: any Channel) {
     self.pid = pid
     self.ended = ended
+    self.words = words
   }
 
-  /// Kills it, if it still runs, and waits for its end. Can be called more than once.
+  /// Kills it, if it still runs, and waits for its end. Can be called more than once. Does not wait
+  /// for `ended`.
   package func stop() async {
-    guard finish() else { return }
-    _ = try? await ended.get()
-    let pid = pid
-    // Waits only until the kernel has ended the process; as a future, because a cancelled task must
-    // wait too.
-    let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
-      serial_shim_reap(pid)
-    }
-    _ = try? await reaped.get()
+    if finish() { _ = await reap() }
   }
 
-  /// Waits for its end without killing it, and returns its exit code; `nil` if a signal ended it,
-  /// as `stop` or a cancellation does.
-  package func exitCode() async -> Int32? {
-    let pid = pid
+  /// Waits for its end, and returns its exit code; `nil` if a signal ended it, as `stop`, a
+  /// cancellation and the limit do.
+  package func exitCode(within limit: Duration) async -> Int32? {
+    let over = ended.eventLoop.makePromise(of: Void.self)
+    let late = ended.eventLoop.scheduleTask(in: TimeAmount(limit)) { self.end(over) }
+    ended.whenComplete { _ in over.succeed() }
     await withTaskCancellationHandler {
-      _ = try? await ended.get()
+      try? await over.futureResult.get()
     } onCancel: {
-      state.withLock { if case .running = $0 { _ = kill(-pid, SIGKILL) } }
+      end(over)
     }
+    late.cancel()
     guard finish(byKilling: false) else { return nil }
+    guard let status = await reap(), status >= 0, status & 0x7F == 0 else { return nil }
+    return status >> 8 & 0xFF
+  }
+
+  /// Waits only until the kernel has ended the process; as a future, because a cancelled task must
+  /// wait too. Then `ended` follows, even if a program in another group keeps the stderr.
+  private func reap() async -> Int32? {
+    let (pid, words) = (pid, words)
     let reaped = NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: ended.eventLoop) {
       serial_shim_reap(pid)
     }
-    guard let status = try? await reaped.get(), status >= 0, status & 0x7F == 0 else { return nil }
-    return status >> 8 & 0xFF
+    let status = try? await reaped.get()
+    ended.eventLoop.scheduleTask(in: .seconds(1)) { words.close(promise: nil) }
+    return status
+  }
+
+  private func end(_ wait: EventLoopPromise<Void>) {
+    state.withLock { if case .running = $0 { _ = kill(-pid, SIGKILL) } }
+    wait.succeed()
   }
 
   /// Whether the process is the caller's to reap.

@@ -56,7 +56,7 @@ package enum PortPower {
 
   private static func run(_ program: String, _ arguments: [String]) async throws {
     let process = try await TiedProcess.start(program, arguments: arguments)
-    let code = await process.exitCode()
+    let code = await process.exitCode(within: .seconds(60))
     let said = ((try? await process.ended.get()) ?? "").split(separator: "\n").first.map(String.init) ?? ""
     if code == 0 { return }
     if said.hasPrefix("No compatible devices detected") { throw Failure.noSwitch(said) }

@@ -99,7 +99,7 @@ struct EsptoolProgram: Sendable {
 
   private static func step(_ words: [String], remedy: String) async throws {
     let process = try await TiedProcess.start("/usr/bin/env", arguments: words)
-    let code = await process.exitCode()
+    let code = await process.exitCode(within: .seconds(600))
     try Task.checkCancellation()
     guard code != 0 else { return }
     let errors = (try? await process.ended.get()) ?? ""

@@ -61,7 +61,7 @@ struct EsptoolRun: Sendable {
     clock.cancel()
     sink.finish()
     if Task.isCancelled { await process.stop() }
-    ending.exitCode = await process.exitCode()
+    ending.exitCode = await process.exitCode(within: Self.connectingLimit)
     ending.errors = (try? await process.ended.get()) ?? ""
     try? await channel.close()
     try Task.checkCancellation()
@@ -85,10 +85,11 @@ struct EsptoolRun: Sendable {
       case .processEnded: isRunning = false
       case .tick:
         let limit = ending.output.phase == .connecting ? Self.connectingLimit : Self.silenceLimit
-        if ContinuousClock.now - last > limit, isRunning {
-          ending.wasSilent = true
-          await stop()
-        }
+        guard ContinuousClock.now - last > limit else { break }
+        // A program that it has started can keep its output.
+        guard isRunning else { return }
+        ending.wasSilent = true
+        await stop()
       }
       if !isOutputOpen, !isRunning { return }
     }
