@@ -252,8 +252,8 @@ struct RotLife {
       guard outcome.file != nil else { throw Broken(detail: "refused without corruption: \(error)") }
       switch error.code {
       case .corrupt, .inputOutput: break
-      case .missing, .directoryMissing, .lockIsLink, .locked, .permissionDenied, .readOnly, .diskFull,
-        .notAnOutbox, .tooNew, .closed:
+      case .missing, .directoryMissing, .lockIsLink, .displaced, .locked, .permissionDenied, .readOnly,
+        .diskFull, .notAnOutbox, .tooNew, .closed:
         throw Broken(detail: "refused, but not as damaged: \(error)")
       }
       guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {

@@ -41,6 +41,50 @@ import Testing
     #expect(kept.map { Int($0.number.rawValue) }.starts(with: queued))
     disk.close()
   }
+
+  @Test(arguments: ["", "-wal", ".lock"])
+  func `an outbox whose files are deleted ends forward with 18, and nothing more is queued`(
+    suffix: String
+  ) async throws {
+    let directory = try TemporaryDirectory()
+    let outbox = directory.file("outbox")
+    let forward = try Program(
+      ["forward", "-p", directory.file("none"), "--outbox", outbox, "--json"], input: nil)
+    forward.write(Forwarding.line("1") + "\n")
+    try await forward.document { $0["result"] == "queued" }
+    unlink(outbox + suffix)
+    forward.write(Forwarding.line("2") + "\n")
+    let ending = await forward.ending()
+    #expect(ending.status == .exited(18), "\(ending.errors)")
+    #expect(ending.errors.contains("outbox\(suffix) ") && ending.errors.contains("while in use"))
+    #expect(try ending.numbers("queued") == [1])
+  }
+
+  @Test func `an outbox that is deleted while nothing is committed is noticed at the end`() async throws {
+    let directory = try TemporaryDirectory()
+    let outbox = directory.file("outbox")
+    let forward = try Program(
+      ["forward", "-p", directory.file("none"), "--outbox", outbox, "--json", "--no-wait"], input: nil)
+    forward.write(Forwarding.line("1") + "\n")
+    try await forward.document { $0["result"] == "queued" }
+    unlink(outbox)
+    forward.closeInput()
+    let ending = await forward.ending()
+    #expect(ending.status == .exited(18), "\(ending.errors)")
+  }
+
+  @Test(.enabled(if: SmallDisk.canBeMounted, "needs the right to mount a small file system"))
+  func `without inodes the reason is in words`() async throws {
+    for count in 2...4 {
+      let disk = try SmallDisk(kilobytes: 4096, inodes: count)
+      let ending = try await run(
+        "forward", "-p", disk.file("none"), "--outbox", disk.file("outbox"), "--no-wait",
+        input: Forwarding.line("1") + "\n")
+      #expect(ending.status == .exited(18), "\(ending.errors)")
+      #expect(ending.errors.contains("inodes left on the disk"), "\(ending.errors)")
+      disk.close()
+    }
+  }
 }
 
 /// A small file system, unmounted by `close` or with this value.
@@ -54,9 +98,11 @@ private final class SmallDisk: Sendable {
 
   private let directory: TemporaryDirectory
 
-  init(kilobytes: Int) throws {
+  /// - Parameter inodes: that of the folder among them; 0: any number.
+  init(kilobytes: Int, inodes: Int = 0) throws {
     directory = try TemporaryDirectory()
-    guard mount("none", directory.path, "tmpfs", 0, "size=\(kilobytes)k,mode=700") == 0 else {
+    let options = "size=\(kilobytes)k,nr_inodes=\(inodes),mode=700"
+    guard mount("none", directory.path, "tmpfs", 0, options) == 0 else {
       throw SystemError("mount a small disk")
     }
   }

@@ -103,7 +103,8 @@ import Testing
 
   @Test func `a message is one line, with the file and a remedy`() throws {
     let codes: [JournalError.Code] = [
-      .missing, .directoryMissing, .lockIsLink("x.lock"), .locked(pid: 4711), .locked(pid: nil),
+      .missing, .directoryMissing, .lockIsLink("x.lock"), .displaced("it has 2 names", isSaved: true),
+      .displaced("it was deleted", isSaved: false), .locked(pid: 4711), .locked(pid: nil),
       .permissionDenied, .readOnly,
       .diskFull,
       .notAnOutbox, .tooNew(version: 3), .corrupt("row 7\u{1B}[2J\n"), .inputOutput,

@@ -120,9 +120,11 @@ extension Forwarder {
   private func commit(_ changes: [JournalChange]) {
     let (journal, step, willTake) = (journal, options.journalStep, options.willTakePresses)
     let presses = willTake == nil ? [] : machine.pressesInCommit
+    let (willRenew, renewal) = (options.willRenew, renewedSource(in: changes))
     let done = journalThread.runIfActive(eventLoop: eventLoop) { () -> Result<Void, JournalError> in
       step()
       if !presses.isEmpty { try willTake?(presses) }
+      if let renewal { try willRenew?(renewal) }
       let result = Result { () throws(JournalError) in try journal.apply(changes) }
       step()
       return result
@@ -130,6 +132,15 @@ extension Forwarder {
     done.whenComplete { result in
       self.assumeIsolated { $0.noteCommit(result.flatMap { $0.mapError { $0 as any Error } }) }
     }
+  }
+
+  /// The source under which the outbox goes on after a commit; nil: the same.
+  private func renewedSource(in changes: [JournalChange]) -> UInt32? {
+    for case .header(let header) in changes where header.source != source {
+      source = header.source
+      return source
+    }
+    return nil
   }
 
   private func noteCommit(_ result: Result<Void, any Error>) {

@@ -43,9 +43,11 @@ package func withForwarder<Result>(
   do {
     let result = try await body(forwarder)
     await forwarder.stop()
+    try await forwarder.checkClosing()
     return result
   } catch {
     await forwarder.stop()
+    if error is CancellationError { try await forwarder.checkClosing() }
     throw error
   }
 }
@@ -59,7 +61,9 @@ extension Forwarder {
     let opened = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
       () -> Swift.Result<(Journal, JournalContents), JournalError> in
       Swift.Result { () throws(JournalError) in
-        let journal = try Journal(path: path, access: .forwarding)
+        let journal = try Journal(path: path, access: .forwarding) { header throws(JournalError) in
+          try options.willBegin?(OutboxIdentity(header))
+        }
         return (journal, try journal.contents())
       }
     }
@@ -100,7 +104,7 @@ extension NotibotError {
 
   package init(_ error: JournalError) {
     self.init(
-      code: Code(error.kind), port: error.path, operation: "\(error.operation) the outbox",
+      code: Code(error.kind), port: error.path, operation: "\(error.operation) \(error.subject)",
       reason: error.reason,
       hint: error.hint, underlying: error)
   }

@@ -60,6 +60,8 @@ public actor Forwarder {
   let changeSink: AsyncStream<ConnectionChange>.Continuation
   let reportSink: AsyncStream<Event>.Continuation
   var machine: ForwardingMachine
+  /// As of the last commit.
+  var source: UInt32
   var state = State.running
   var timer = DriverTimer()
   var line = CurrentPort()
@@ -69,6 +71,7 @@ public actor Forwarder {
   private var endWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
   /// Ends the wait of `finish`.
   private var finishing: Scheduled<Void>?
+  private var closingError: NotibotError?
 
   /// The event loop on which everything of this forwarder runs.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -85,6 +88,7 @@ public actor Forwarder {
     self.options = options
     self.journal = journal
     port = name.description
+    source = contents.header.source
     machine = ForwardingMachine(
       configuration: ForwardingConfiguration(options, name), journal: contents, seed: seed)
     let (changeStream, changeSink) = AsyncStream<ConnectionChange>.makeStream(
@@ -264,7 +268,22 @@ public actor Forwarder {
     try? await line.closed?.get()
     await arrivals?.close()
     try? await journalThread.shutdownGracefully()
-    journal.close()
+    if let error = journal.close() { closingError = NotibotError(error) }
+  }
+
+  /// Makes sure that all that was committed still is where it is looked for; throws
+  /// `JournalError` if not. Blocks, on any thread.
+  package nonisolated func checkOutbox() throws(JournalError) {
+    do throws(JournalError) {
+      try journal.apply([])
+    } catch {
+      if case .displaced = error.code { throw error }
+    }
+  }
+
+  /// After `stop`: throws `NotibotError` if the outbox was no longer where it was opened.
+  func checkClosing() throws {
+    if let closingError { throw closingError }
   }
 
   /// Whether a port is on the network, where a refusal can take long; a port that opens too late is

@@ -35,6 +35,14 @@ public struct ForwardingOptions: Sendable {
   /// cannot be written.
   package var willTakePresses: (@Sendable ([TakenPress]) throws -> Void)?
 
+  /// Called once, on any thread, when the outbox is locked and before anything of it is changed. If
+  /// it throws, the outbox is closed.
+  package var willBegin: (@Sendable (OutboxIdentity) throws(JournalError) -> Void)?
+
+  /// Called on the journal's thread before the commit with which the outbox goes on under another
+  /// source. If it throws, that happens as with `willTakePresses`.
+  package var willRenew: (@Sendable (_ source: UInt32) throws -> Void)?
+
   /// Options with their defaults.
   public init() {}
 }

@@ -1,4 +1,5 @@
 import GRDB
+import Glibc
 import NotibotProtocol
 import Synchronization
 
@@ -6,8 +7,9 @@ import Synchronization
 /// the computer.
 ///
 /// An SQLite database, so that a commit is complete or absent. When `apply` returns, its changes
-/// are on the disk. Calls block until the disk has answered; they are allowed from any thread, and
-/// served one at a time. Source: PROTOCOL.md NTF-36; docs/JOURNAL.md.
+/// are on the disk, in the file that has the journal's name, and no other process has written to
+/// it. Calls block until the disk has answered; they are allowed from any thread, and served one at
+/// a time. Source: PROTOCOL.md NTF-36; docs/JOURNAL.md.
 package final class Journal: Sendable {
   /// The purpose that it is opened for.
   package enum Access: Hashable, Sendable {
@@ -36,10 +38,18 @@ package final class Journal: Sendable {
     case closed
   }
 
+  /// What this process holds, and how it left the files.
+  private struct Hold: ~Copyable {
+    var lock: JournalLock?
+    /// nil: not a file that others can reach.
+    var files: DatabaseFiles?
+    var writer: JournalWriter?
+  }
+
   /// As the user named it.
   package let path: String
   private let state: Mutex<State>
-  private let lock: Mutex<JournalLock?>
+  private let hold: Mutex<Hold>
   /// What the inspection read, until it is asked for.
   private let inspected: Mutex<JournalSnapshot?>
 
@@ -47,28 +57,34 @@ package final class Journal: Sendable {
   ///
   /// - Parameters:
   ///   - source: the writer's identity if it is created now, never 0. Source: PROTOCOL.md NTF-35.
+  ///   - willOpen: called with what the file has, when it is locked and before it is changed.
   package init(
     path: String, access: Access, sharing: Sharing = .lockFile,
-    source: UInt32 = .random(in: 1...UInt32.max)
+    source: UInt32 = .random(in: 1...UInt32.max),
+    willOpen: (JournalHeader?) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) {
     self.path = path
-    switch sharing {
-    case .exclusive:
-      lock = Mutex(nil)
-      let opening = JournalOpening(path: path, file: path, access, sharing)
-      let finding = try opening.inspect(nil)
-      inspected = Mutex(finding.snapshot)
-      state = Mutex(.open(try opening.open(finding, source: source)))
-    case .lockFile:
-      let place = try JournalPath(path, operation: "open")
-      try JournalOpening.check(place, for: access)
-      lock = Mutex(try JournalOpening.lock(place, for: access))
-      if place.kind == .absent { try JournalOpening.make(place, source: source) }
-      let opening = JournalOpening(path: path, file: place.resolved, access, sharing)
-      let finding = try opening.inspect(place)
-      inspected = Mutex(finding.snapshot)
-      state = Mutex(.open(try opening.open(finding, source: source)))
+    var held = Hold()
+    var place: JournalPath?
+    if sharing == .lockFile {
+      let found = try JournalPath(path, operation: "open")
+      try JournalOpening.check(found, for: access)
+      held.lock = try JournalOpening.lock(found, for: access)
+      if found.kind == .absent { try JournalOpening.make(found, source: source) }
+      try held.lock?.lockContent(of: found, operation: "open")
+      place = found
     }
+    let opening = JournalOpening(path: path, file: place?.resolved ?? path, access, sharing)
+    let finding = try opening.inspect(place)
+    try willOpen(finding.snapshot?.contents.header)
+    let database = try opening.open(finding, source: source)
+    if let place, access != .reading {
+      held.files = try DatabaseFiles(named: path, resolved: place.resolved, operation: "open")
+      held.writer = try opening.writer(of: database)
+    }
+    inspected = Mutex(finding.snapshot)
+    state = Mutex(.open(database))
+    hold = Mutex(held)
   }
 
   deinit { close() }
@@ -81,26 +97,22 @@ package final class Journal: Sendable {
 
   /// Writes all changes, in order, or none of them; they are on the disk when this returns.
   ///
+  /// Without changes, it makes sure that all earlier ones still are where they are looked for.
+  ///
   /// Throws `.diskFull` if there was no space: then nothing has changed, and the call can be
   /// retried. After any other error the outcome is unknown, and all further calls throw it again:
   /// close the journal and open it again to find out.
   package func apply(_ changes: [JournalChange]) throws(JournalError) {
-    let path = path
     let result = state.withLock { state -> Result<Void, JournalError> in
       switch state {
       case .closed: return .failure(JournalError(.closed, path: path, operation: "write"))
       case .failed(_, let error): return .failure(error)
       case .open(let database):
         do {
-          try database.writeWithoutTransaction { database in
-            try database.inTransaction(.immediate) {
-              try JournalRows.apply(changes, to: database)
-              return .commit
-            }
-          }
+          try commit(changes, to: database)
           return .success(())
         } catch {
-          let error = JournalError(error, path: path, operation: "write")
+          let error = failure(error, of: database, operation: "write")
           if !error.leavesJournalUsable { state = .failed(database, error) }
           return .failure(error)
         }
@@ -123,18 +135,31 @@ package final class Journal: Sendable {
     try read { try String.fetchOne($0, sql: "PRAGMA \(name)") }
   }
 
-  /// Closes the file and releases its lock. Nothing is lost if this is not called.
-  package func close() {
-    state.withLock { state in
+  /// Closes the file and releases its lock. Nothing is lost if this is not called. Returns why the
+  /// file is no longer where it was opened, if this process wrote to it and did not know that yet.
+  @discardableResult
+  package func close() -> JournalError? {
+    let error = state.withLock { state -> JournalError? in
+      var error: JournalError?
       switch state {
       case .closed: break
       // If it cannot be closed now, SQLite closes it with its last statement; none of ours is
       // running here.
-      case .open(let database), .failed(let database, _): try? database.close()
+      case .failed(let database, let failure): close(database, after: failure)
+      case .open(let database):
+        do {
+          if hold.withLock({ $0.files != nil }) { try commit([], to: database) }
+        } catch let reason {
+          let failure = failure(reason, of: database, operation: "close")
+          if case .displaced = failure.code { error = failure }
+        }
+        close(database, after: error)
       }
       state = .closed
+      return error
     }
-    lock.withLock { $0 = nil }
+    hold.withLock { $0.lock = nil }
+    return error
   }
 
   private func read<Value>(_ body: (Database) throws -> Value) throws(JournalError) -> Value {
@@ -154,12 +179,88 @@ package final class Journal: Sendable {
   }
 }
 
+// MARK: The only writer
+
+extension Journal {
+  /// Makes the changes, unless the files are no longer as this process left them, and looks at
+  /// their names again before the commit counts.
+  private func commit(_ changes: [JournalChange], to database: DatabaseQueue) throws {
+    try hold.withLock { hold in
+      try database.writeWithoutTransaction { database in
+        try database.explaining {
+          try database.inTransaction(.immediate) {
+            if let text = try difference(of: &hold) { throw displaced(text) }
+            hold.writer = try JournalRows.apply(changes, to: database, after: hold.writer)
+            return .commit
+          }
+        }
+      }
+      guard hold.files != nil else { return }
+      if case .displaced(let text)? = hold.files?.recordCommit() { throw displaced(text) }
+      if let text = hold.lock?.problem { throw displaced(text) }
+    }
+  }
+
+  private func displaced(_ text: String) -> JournalError {
+    JournalError(.displaced(text, isSaved: false), path: path, operation: "write")
+  }
+
+  /// Why the files are not those of this process, or not as it left them; nil: all is well. Called
+  /// in a transaction, so that SQLite keeps other writers out.
+  private func difference(of hold: inout Hold) throws(JournalError) -> String? {
+    guard let files = hold.files else { return nil }
+    if let problem = hold.lock?.problem { return problem }
+    switch files.difference() {
+    case nil: return nil
+    case .displaced(let text): return text
+    case .touched(let isWritten):
+      guard files.isAccessible else { throw JournalError(errno: errno, path: path, operation: "write") }
+      if !isWritten { return nil }
+    }
+    // Another program's checkpoint is harmless: what is on the disk decides.
+    let found = try? JournalInspection.check(file: files.resolved, path: path).snapshot
+    guard let found, hold.writer.map({ $0 == found.writer }) ?? true else {
+      return "another program has changed it while in use"
+    }
+    return nil
+  }
+
+  /// The error for a commit that failed. If only a name is wrong, all earlier commits are moved
+  /// from the log into the file, which has them then under whatever name.
+  private func failure(_ error: any Error, of database: DatabaseQueue, operation: String) -> JournalError {
+    var failure = JournalError(error, path: path, operation: operation)
+    guard case .displaced(let text, _) = failure.code else { return failure }
+    let isIntact = hold.withLock { hold in
+      guard let descriptor = hold.lock?.content else { return false }
+      return hold.files?.hasContent(in: descriptor) ?? false
+    }
+    let isSaved =
+      isIntact
+      && (try? database.writeWithoutTransaction { database in
+        try Int.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") == 0
+      }) == true
+    failure.code = .displaced(text, isSaved: isSaved)
+    return failure
+  }
+
+  /// SQLite moves its log into the file when it closes it, and deletes the log by its name. If
+  /// these can be another's, it stays open until this process ends.
+  private func close(_ database: DatabaseQueue, after error: JournalError?) {
+    if case .displaced? = error?.code {
+      _ = Unmanaged.passRetained(database)
+    } else {
+      try? database.close()
+    }
+  }
+}
+
 extension JournalError {
   /// Whether the disk is certainly unchanged, so that the journal can continue.
   fileprivate var leavesJournalUsable: Bool {
     switch code {
     case .diskFull, .locked, .readOnly: true
-    case .missing, .directoryMissing, .lockIsLink, .permissionDenied, .notAnOutbox, .tooNew, .corrupt,
+    case .missing, .directoryMissing, .lockIsLink, .displaced, .permissionDenied, .notAnOutbox, .tooNew,
+      .corrupt,
       .inputOutput,
       .closed:
       false

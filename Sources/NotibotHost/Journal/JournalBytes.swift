@@ -1,4 +1,5 @@
 import GRDBSQLite
+import Glibc
 
 /// The bytes of a journal's files as they are on the disk, before SQLite has looked at them.
 ///
@@ -13,9 +14,19 @@ struct JournalBytes: Equatable {
   /// Whether a rollback journal is there: SQLite was about to change the file without a log.
   var hasRollbackJournal: Bool
 
-  /// Why a file could not be read: SQLite's result code.
+  /// Why a file could not be read.
   struct ReadError: Error {
+    /// SQLite's result code.
     var code: Int32
+    /// The system's error number; 0: none.
+    var systemNumber: Int32
+
+    /// Made right after the call that failed.
+    init(code: Int32) {
+      self.code = code
+      let isSystems = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF) && code != JournalBytes.shortRead
+      systemNumber = isSystems ? errno : 0
+    }
 
     /// Whether it could not be opened. SQLite reports a better reason.
     var isOpening: Bool { code & 0xFF == SQLITE_CANTOPEN }
@@ -114,7 +125,7 @@ struct JournalBytes: Equatable {
   }
 
   /// SQLITE_IOERR_SHORT_READ, which Swift does not import.
-  private static let shortRead = SQLITE_IOERR | 2 << 8
+  fileprivate static let shortRead = SQLITE_IOERR | 2 << 8
 }
 
 extension [UInt8] {

@@ -22,7 +22,8 @@ enum JournalInspection {
         files = try JournalBytes(path: file)
       } catch {
         if error.isOpening { return .undecided }
-        let cause = JournalError.Cause(number: error.code, message: "the disk cannot read it")
+        let cause = JournalError.Cause(
+          number: error.code, message: "the disk cannot read it", systemNumber: error.systemNumber)
         throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
       }
       let finding = inspect(files)
@@ -33,7 +34,8 @@ enum JournalInspection {
         do throws(JournalBytes.ReadError) {
           try files.flip(bit, inLogOf: file)
         } catch {
-          let cause = JournalError.Cause(number: error.code, message: "its log cannot be written")
+          let cause = JournalError.Cause(
+            number: error.code, message: "its log cannot be written", systemNumber: error.systemNumber)
           throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
         }
         continue

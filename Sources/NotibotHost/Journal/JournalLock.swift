@@ -8,9 +8,23 @@ import Glibc
 /// Not a lock of the journal itself: closing any descriptor of that file would end the locks that
 /// SQLite has on it in this process. Source: fcntl(2), "Record locking";
 /// sqlite.org/howtocorrupt.html, section 2.2.
+///
+/// The name of that file is not enough: it can be deleted, and a journal can have two names. So the
+/// journal itself is locked as well (`lockContent`), at a byte that SQLite does not use and with an
+/// open file description lock, which no other descriptor's end releases.
 struct JournalLock: ~Copyable, Sendable {
   private let descriptor: Int32
   private let path: String
+  /// The journal itself; nil: it is not there yet.
+  private(set) var content: Int32?
+
+  /// Behind the bytes that SQLite locks. Source: sqlite.org/src, os.h, `PENDING_BYTE` and
+  /// `SHARED_SIZE`.
+  private static let lockedByte = off_t(0x4000_0000 + 1024)
+
+  private init(descriptor: Int32, path: String) {
+    (self.descriptor, self.path) = (descriptor, path)
+  }
 
   /// Takes the lock of the journal at `path`, with all symbolic links resolved. Throws `.locked` if
   /// it is held.
@@ -54,8 +68,33 @@ struct JournalLock: ~Copyable, Sendable {
   }
 
   deinit {
-    unlink(path)
+    if isInPlace { unlink(path) }
     close(descriptor)
+    if let content { close(content) }
+  }
+
+  /// Locks the journal itself. SQLite must not have it open yet in this process, and must have
+  /// closed it before this lock ends. Throws `.locked` if another process has done so, under
+  /// whatever name.
+  mutating func lockContent(of journal: JournalPath, operation: String) throws(JournalError) {
+    let descriptor = open(journal.resolved, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
+    guard descriptor >= 0 else {
+      throw JournalError(errno: errno, path: journal.named, operation: operation)
+    }
+    content = descriptor
+    var byte = flock()
+    (byte.l_type, byte.l_whence) = (Int16(F_WRLCK), Int16(SEEK_SET))
+    (byte.l_start, byte.l_len) = (Self.lockedByte, 1)
+    guard fcntl(descriptor, Self.setLock, &byte) != 0, errno == EAGAIN || errno == EACCES else { return }
+    throw JournalError(.locked(pid: nil), path: journal.named, operation: operation)
+  }
+
+  /// F_OFD_SETLK, which Swift does not import.
+  private static let setLock: Int32 = 37
+
+  /// What is wrong with the lock; nil: other processes meet it where they look.
+  var problem: String? {
+    isInPlace ? nil : "its lock file \(path) was deleted, moved or replaced while in use"
   }
 
   /// Whether the locked file is still the one that others would open.
@@ -89,6 +128,8 @@ struct JournalPath: Hashable, Sendable {
   let resolved: String
   /// The kind of file at this path.
   let kind: Kind
+  /// How many names the file has; 0: there is none.
+  private(set) var names: UInt64 = 0
 
   /// The magic of any SQLite database. Source: sqlite.org/fileformat2.html, section 1.3.
   private static let headerBytes = 100
@@ -116,6 +157,7 @@ struct JournalPath: Hashable, Sendable {
       guard stat(resolved, &status) == 0 else {
         throw JournalError(errno: errno, path: named, operation: operation)
       }
+      names = UInt64(status.st_nlink)
       let isRegular = status.st_mode & S_IFMT == S_IFREG
       kind = isRegular && !(1..<Self.headerBytes).contains(Int(status.st_size)) ? .file : .other
       return

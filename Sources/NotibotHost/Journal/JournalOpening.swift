@@ -44,6 +44,10 @@ struct JournalOpening {
       guard Glibc.access(place.resolved, mode) == 0 else {
         throw JournalError(errno: errno, path: place.named, operation: "open")
       }
+      guard place.names == 1 else {
+        let text = DatabaseFiles.linked(place.names)
+        throw JournalError(.displaced(text, isSaved: true), path: place.named, operation: "open")
+      }
     }
   }
 
@@ -120,11 +124,25 @@ struct JournalOpening {
     do {
       let database = try DatabaseQueue(path: file, configuration: configuration)
       do {
-        try database.writeWithoutTransaction { database in try prepare(database, finding, source: source) }
+        try database.writeWithoutTransaction { database in
+          try database.explaining { try prepare(database, finding, source: source) }
+        }
         return database
       } catch {
         try? database.close()
         throw error
+      }
+    } catch {
+      throw explained(error)
+    }
+  }
+
+  /// The writer's row of a database of this version.
+  func writer(of database: DatabaseQueue) throws(JournalError) -> JournalWriter {
+    do {
+      return try database.read { database in
+        let (header, totals) = try JournalRows.writer(of: database, version: JournalSchema.version)
+        return JournalWriter(header: header, totals: totals)
       }
     } catch {
       throw explained(error)
@@ -139,11 +157,13 @@ struct JournalOpening {
     configuration.busyMode = sharing == .exclusive ? .immediateError : .timeout(Self.busyLimitSeconds)
     let sharing = sharing
     configuration.prepareDatabase { database in
-      if sharing == .exclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-      // FULL: each commit is synced before it returns. NORMAL would lose the latest at a power
-      // failure.
-      try database.execute(
-        sql: "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;")
+      try database.explaining {
+        if sharing == .exclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+        // FULL: each commit is synced before it returns. NORMAL would lose the latest at a power
+        // failure.
+        try database.execute(
+          sql: "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;")
+      }
     }
     return configuration
   }
@@ -203,13 +223,17 @@ struct JournalOpening {
   }
 
   /// The meaning of an SQLite error while opening. SQLite also reports "unable to open" if it
-  /// cannot write next to the file.
+  /// cannot make a file next to it; what the system says to that is the reason.
   private func explained(_ error: any Error) -> JournalError {
     let result = JournalError(error, path: path, operation: "open")
-    guard let error = error as? DatabaseError, error.resultCode == .SQLITE_CANTOPEN, sharing == .lockFile
-    else { return result }
-    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? "."
-    guard Glibc.access(folder, W_OK) != 0 else { return result }
-    return JournalError(errno: errno, path: path, operation: "open")
+    guard result.isUnexplained, sharing == .lockFile, access != .reading else { return result }
+    let probe = file + ".new"
+    let descriptor = Glibc.open(probe, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else {
+      return errno == EEXIST ? result : JournalError(errno: errno, path: path, operation: "open")
+    }
+    unlink(probe)
+    Glibc.close(descriptor)
+    return result
   }
 }

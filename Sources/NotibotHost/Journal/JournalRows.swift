@@ -6,14 +6,33 @@ import NotibotProtocol
 struct JournalSnapshot: Equatable {
   var contents: JournalContents
   var totals: JournalTotals
+
+  var writer: JournalWriter { JournalWriter(header: contents.header, totals: totals) }
 }
+
+/// The row of `writer`: it is different after each commit.
+struct JournalWriter: Equatable, Sendable {
+  var header: JournalHeader
+  var totals: JournalTotals
+}
+
+/// Somebody else has committed since this process did.
+struct ForeignCommit: Error {}
 
 /// The statements that read and write a journal's rows. Each connection prepares each of them once.
 enum JournalRows {
-  /// Makes all changes, in order, inside the caller's transaction.
-  static func apply(_ changes: [JournalChange], to database: Database) throws {
-    guard !changes.isEmpty else { return }
+  /// Makes all changes, in order, inside the caller's transaction; returns the writer's row.
+  ///
+  /// - Parameter last: the row that this process left; nil: it has left none yet. Throws
+  ///   `ForeignCommit` if it is another one.
+  @discardableResult
+  static func apply(
+    _ changes: [JournalChange], to database: Database, after last: JournalWriter? = nil
+  ) throws -> JournalWriter {
     var (header, totals) = try writer(of: database, version: JournalSchema.version)
+    let found = JournalWriter(header: header, totals: totals)
+    guard last == nil || last == found else { throw ForeignCommit() }
+    guard !changes.isEmpty else { return found }
     totals.commits += 1
     for change in changes {
       switch change {
@@ -31,6 +50,7 @@ enum JournalRows {
       }
     }
     try write(header, totals, to: database)
+    return JournalWriter(header: header, totals: totals)
   }
 
   /// The whole content.

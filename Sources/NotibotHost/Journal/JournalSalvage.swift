@@ -44,7 +44,8 @@ package struct JournalSalvage: Hashable, Sendable {
     do throws(JournalBytes.ReadError) {
       read(try JournalBytes(path: file))
     } catch {
-      let cause = JournalError.Cause(number: error.code, message: "the disk cannot read it")
+      let cause = JournalError.Cause(
+        number: error.code, message: "the disk cannot read it", systemNumber: error.systemNumber)
       throw JournalError(.inputOutput, path: path, operation: "read", underlying: cause)
     }
   }
