@@ -32,6 +32,7 @@ struct ModelDisplay {
   var keepsActions = false
   var evicts = false
   var bootID: UInt32 = 1
+  var bootCount: UInt32?
   var sources: [UInt32: Source] = [:]
   /// Notifications accepted without an identity.
   var plain: [DisplayNotification] = []
@@ -44,7 +45,8 @@ struct ModelDisplay {
     var features: Features = hasIdentity ? [.pipelinedRequests, .optionalKeys, .sync] : [.pipelinedRequests]
     if keepsActions { features.insert(.keptActions) }
     let answer = SynAck(
-      nonce: 1, features: features, limits: .usual, capacity: UInt16(capacity), bootID: bootID)
+      nonce: 1, features: features, limits: .usual, capacity: UInt16(capacity), bootID: bootID,
+      bootCount: bootCount)
     return DeviceInfo(answer, mtu: 517, features: features)
   }
 

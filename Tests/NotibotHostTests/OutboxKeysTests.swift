@@ -84,6 +84,21 @@ import Testing
 
   private static func number(_ value: Int64) -> OutboxNumber { OutboxNumber(rawValue: value) }
 
+  @Test func `the answer to a repetition waits for a look at the journal`() throws {
+    var desk = Desk()
+    desk.submit("one", key: try Self.key("a"))
+    _ = desk.takeReports()
+    desk.submit("one", key: try Self.key("a"), commits: false)
+    #expect(desk.takeReports() == [])
+    #expect(desk.pending == [])
+    desk.commit()
+    #expect(desk.takeReports() == [.duplicate(Self.number(1), token: 2, isConflict: false)])
+    desk.submit("one", key: try Self.key("a"), commits: false)
+    desk.machine.commitFailed(now: desk.now)
+    desk.drain(commits: false)
+    #expect(desk.takeReports() == [.rejected(.journalFailed, token: 3)])
+  }
+
   @Test func `the same key again is answered with the old number, and nothing is stored`() throws {
     var desk = Desk()
     desk.submit("one", key: try Self.key("a"))

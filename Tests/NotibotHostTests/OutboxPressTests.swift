@@ -194,4 +194,75 @@ struct OutboxPressTests {
     world.run()
     #expect(world.takeReports() == [action(1, isStale: true)])
   }
+
+  // MARK: A boot id that repeats
+
+  @Test(arguments: [false, true])
+  func `the presses of a new boot are taken, although its id was there before`(isHostNew: Bool) {
+    var world = makeLive()
+    world.machine.receive(press(1), now: world.now)
+    world.drain()
+    world.writeJournal()
+    world.disconnect()
+    let bootID = world.display.bootID
+    world.display.restart()
+    world.display.bootID = bootID
+    if isHostNew { world.crash(seed: 2) }
+    world.connect()
+    // It comes before SYNCED shows the restart.
+    world.machine.receive(press(1, act: 0), now: world.now)
+    world.drain()
+    world.run()
+    #expect(world.takeReports().contains(action(0)))
+    #expect(world.taken.last == 1)
+    #expect(world.journal.presses == [TakenPresses(bootID: bootID, press: 1)])
+  }
+
+  @Test func `nothing is written before the presses of the former boot are durably forgotten`() {
+    var world = makeLive()
+    world.machine.receive(press(5), now: world.now)
+    world.drain()
+    world.writeJournal()
+    world.disconnect()
+    let bootID = world.display.bootID
+    world.display.restart()
+    world.display.bootID = bootID
+    world.connect()
+    let before = world.written.count
+    while !world.toDevice.isEmpty || !world.toHost.isEmpty {
+      world.carryToDevice()
+      world.carryToHost()
+    }
+    #expect(world.written.count == before)
+    world.writeJournal()
+    #expect(world.journal.presses == [])
+    #expect(world.written.count > before)
+  }
+
+  @Test func `a counted boot is a new one, although its notifications are still there`() {
+    var world = OutboxWorld.makeLive("x", keepsActions: true)
+    world.disconnect()
+    world.display.bootCount = 7
+    world.connect()
+    world.run()
+    world.machine.receive(press(1), now: world.now)
+    world.run()
+    world.disconnect()
+    world.display.bootCount = 8
+    world.connect()
+    world.run()
+    _ = world.takeReports()
+    world.machine.receive(press(1, act: 0), now: world.now)
+    world.run()
+    #expect(world.takeReports().contains(action(0)))
+  }
+
+  @Test func `a device whose uptime goes on has not restarted`() {
+    var (first, second) = (ModelDisplay().info, ModelDisplay().info)
+    (first.uptimeMs, second.uptimeMs) = (5000, 9000)
+    #expect(!second.hasRestarted(since: first))
+    #expect(first.hasRestarted(since: second))
+    second.bootID += 1
+    #expect(!first.hasRestarted(since: second))
+  }
 }

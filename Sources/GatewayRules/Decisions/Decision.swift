@@ -114,10 +114,11 @@ package struct Press: Hashable, Sendable {
     self.identity = identity
   }
 
-  /// The same for each report of the same press.
+  /// The same for each report of the same press. Boot ids can repeat: what was pressed is part of
+  /// it.
   func id(now: WallTime) -> String {
     let parts =
-      identity.map { "k\($0.bootID)-\($0.press)-\(number)" }
+      identity.map { "k\($0.bootID)-\($0.press)-\(number)-\(revision ?? 0)-\(action)" }
       ?? "p\(number)-\(revision ?? 0)-\(action)-\(now.milliseconds)"
     return hexText(SHA256.digest(of: "d", parts).prefix(16))
   }

@@ -53,4 +53,13 @@ public struct DeviceInfo: Hashable, Sendable {
     hasSync = features.contains(.sync)
     keepsActions = features.contains(.keptActions)
   }
+
+  /// Whether this is another boot than that of an earlier session, although both have one boot id:
+  /// a device without a source of randomness repeats it.
+  func hasRestarted(since earlier: DeviceInfo?) -> Bool {
+    guard let earlier, earlier.bootID == bootID, earlier.deviceID == deviceID else { return false }
+    if let former = earlier.bootCount, let bootCount, former != bootCount { return true }
+    if let former = earlier.uptimeMs, let uptimeMs, uptimeMs < former { return true }
+    return false
+  }
 }

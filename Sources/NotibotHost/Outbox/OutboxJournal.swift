@@ -48,14 +48,17 @@ struct OutboxJournal: Equatable, Sendable {
   /// Rows of keys to be deleted.
   private var forgotten: [Int64] = []
   private var isHeaderMarked = false
-  private var headerEffects: [Effect] = []
+  /// Of the header, and of answers about entries without a change.
+  private var commonEffects: [Effect] = []
   private var takesAll = false
   /// Presses that no commit has taken yet. Source: PROTOCOL.md NTF-42.
   private var presses = PendingPresses()
 
   var isIdle: Bool { state == .idle && !hasMarks }
 
-  private var hasMarks: Bool { isHeaderMarked || !order.isEmpty || !forgotten.isEmpty || !presses.isEmpty }
+  private var hasMarks: Bool {
+    isHeaderMarked || !order.isEmpty || !forgotten.isEmpty || !presses.isEmpty || !commonEffects.isEmpty
+  }
 
   var hasFailed: Bool { state == .failed }
 
@@ -94,6 +97,12 @@ struct OutboxJournal: Equatable, Sendable {
     return true
   }
 
+  /// A report about something durable. It repeats a promise, so it waits for the next commit, if
+  /// necessary one without changes, which makes sure that the journal is still there.
+  mutating func markAnswer(_ report: OutboxReport) {
+    commonEffects.append(.report(report))
+  }
+
   mutating func markHeader() {
     isHeaderMarked = true
   }
@@ -101,19 +110,24 @@ struct OutboxJournal: Equatable, Sendable {
   /// The header records a write in this boot.
   mutating func markBoot(_ bootID: UInt32) {
     isHeaderMarked = true
-    headerEffects.append(.bootNoted(bootID))
+    commonEffects.append(.bootNoted(bootID))
   }
 
   /// The header has a new source, which is consistent only together with all earlier marks.
   mutating func markRenewal(source: UInt32) {
     isHeaderMarked = true
     takesAll = true
-    headerEffects.append(.renewed(source))
+    commonEffects.append(.renewed(source))
   }
 
   /// A press is taken with the next commit, which is one about the notification, or an earlier one.
   mutating func mark(_ press: PendingPress, _ changes: [JournalChange]) {
     presses.append(press, changes)
+  }
+
+  /// The presses of this boot id are forgotten with the next commit.
+  mutating func markForgotten(pressesOf bootID: UInt32) {
+    presses.forget(bootID)
   }
 
   /// Whether a press that was taken is durable.
@@ -152,14 +166,14 @@ struct OutboxJournal: Equatable, Sendable {
     var commit = Commit(marks: [:], effects: [])
     if isHeaderMarked {
       changes.append(.header(header))
-      commit.effects = headerEffects
-      headerEffects = []
       isHeaderMarked = false
     }
+    commit.effects = commonEffects
+    commonEffects = []
     if !presses.isEmpty {
       let taken = presses.take()
       changes += taken.changes
-      commit.effects.append(.pressesTaken(taken.presses))
+      if !taken.presses.isEmpty { commit.effects.append(.pressesTaken(taken.presses)) }
     }
     let count = takesAll ? order.count : min(order.count, max(1, Self.changesLimit - changes.count))
     takesAll = false
@@ -187,7 +201,7 @@ struct OutboxJournal: Equatable, Sendable {
 
   /// The commit in progress failed. Returns the effects that can no longer happen.
   mutating func fail() -> [Effect] {
-    var lost = headerEffects
+    var lost = commonEffects
     switch state {
     case .idle: break
     case .committing(let commit): lost += commit.effects

@@ -8,7 +8,7 @@ extension OutboxMachine {
   static let replayLimit = 64
 
   mutating func beginPlain(_ info: DeviceInfo, now: Instant) {
-    let hasRestarted = bootID.map { $0 != info.bootID } ?? false
+    let hasRestarted = lastInfo.map { $0.bootID != info.bootID || info.hasRestarted(since: $0) } ?? false
     var again = Deque<OutboxNumber>()
     for entry in shelf.sorted {
       switch entry.state {

@@ -5,27 +5,22 @@ extension OutboxMachine {
   // MARK: Kept presses
 
   /// The device reported a kept press; it is taken as soon as host and device agree on who wrote
-  /// last.
+  /// last, and in which boot.
   mutating func receive(_ press: KeptPress) {
     guard let session, session.info.keepsActions, press.key.source == header.source else { return }
-    guard press.number > presses.highest(in: session.info.bootID) else {
-      // It was taken before. While its commit is in progress, TAKEN follows from that.
-      if journal.isDurable(press: press.number, in: session.info.bootID) { release(press.number) }
-      return
-    }
+    let number = shelf.numbers[press.key.id]
+    let received = PendingPress(
+      press: press, bootID: session.info.bootID, number: number,
+      isStale: number.map { isStale(press, of: $0) } ?? true)
+    guard !session.isSending else { return take([received]) }
     guard press.number > session.receivedPress else { return }
     guard session.waitingPresses.count < OutboxSession.waitingPressesLimit else {
       // Numbers that follow must not hide this one; the device reports all again at the next SYNC.
       self.session?.receivedPress = .max
       return
     }
-    let number = shelf.numbers[press.key.id]
     self.session?.receivedPress = press.number
-    let waiting = PendingPress(
-      press: press, bootID: session.info.bootID, number: number,
-      isStale: number.map { isStale(press, of: $0) } ?? true)
-    self.session?.waitingPresses.append(waiting)
-    if session.isSending { takePresses() }
+    self.session?.waitingPresses.append(received)
   }
 
   /// Host and device agree: waiting presses are taken.
@@ -36,9 +31,39 @@ extension OutboxMachine {
     }
     guard let waiting = session?.waitingPresses, !waiting.isEmpty else { return }
     session?.waitingPresses = []
-    for press in waiting where press.press.key.source == header.source {
-      journal.mark(press, presses.note(press.press.number, in: press.bootID))
+    take(waiting.filter { $0.press.key.source == header.source })
+  }
+
+  /// Takes presses in the order of their numbers, each once.
+  private mutating func take(_ received: [PendingPress]) {
+    var known: UInt32?
+    for press in received {
+      let number = press.press.number
+      if number > presses.highest(in: press.bootID) {
+        journal.mark(press, presses.note(number, in: press.bootID))
+      } else if journal.isDurable(press: number, in: press.bootID) {
+        // It was taken before. While its commit is in progress, TAKEN follows from that.
+        known = number
+      }
     }
+    if let known { release(known) }
+  }
+
+  /// SYNCED shows that the device has restarted, and its boot has an id that was there before: the
+  /// presses that were taken then are not those of this boot. Source: PROTOCOL.md NTF-42.
+  mutating func forgetPresses(ifRestarted answer: SyncAnswer) {
+    let bootID = answer.bootID
+    let isBehind = header.bootID == bootID && answer.highestID < shelf.highestHeldID
+    guard presses.highest(in: bootID) > 0, answer.highestID == 0 || isBehind || session?.hasRestarted == true
+    else { return }
+    presses.forget(bootID)
+    journal.markForgotten(pressesOf: bootID)
+    session?.hasRestarted = false
+    session?.releasablePress = nil
+    guard header.writtenBootID == bootID else { return }
+    // Nothing is written before that is durable: a later SYNC would no longer show it.
+    journal.markBoot(bootID)
+    durableBootID = nil
   }
 
   /// Taken presses are durable, in the order of their numbers.
@@ -50,7 +75,8 @@ extension OutboxMachine {
       report(
         .action(number, act: UInt32(press.press.act), revision: press.press.revision, isStale: isStale))
     }
-    guard let last = taken.last, session?.info.bootID == last.bootID, last.press.key.source == header.source
+    guard let last = taken.last, session?.info.bootID == last.bootID, last.press.key.source == header.source,
+      last.press.number <= presses.highest(in: last.bootID)
     else { return }
     release(last.press.number)
   }

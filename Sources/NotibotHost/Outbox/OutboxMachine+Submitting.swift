@@ -43,7 +43,7 @@ extension OutboxMachine {
     counts.duplicates += 1
     if isConflict { counts.keyConflicts += 1 }
     let answer = OutboxReport.duplicate(known.number, token: token, isConflict: isConflict)
-    if !journal.append(answer, toPending: known.number) { report(answer) }
+    if !journal.append(answer, toPending: known.number) { journal.markAnswer(answer) }
   }
 
   private mutating func forgetKeys(now: Instant) {

@@ -13,7 +13,7 @@ extension OutboxMachine {
   mutating func begin(now: Instant) {
     guard let session else { return }
     if session.hasIdentity { beginWithIdentity(now: now) } else { beginPlain(session.info, now: now) }
-    bootID = session.info.bootID
+    lastInfo = session.info
   }
 
   private mutating func beginWithIdentity(now: Instant) {
@@ -125,6 +125,7 @@ extension OutboxMachine {
       return leave()
     }
     self = believing
+    forgetPresses(ifRestarted: answer)
     compare(answer, rounds: rounds)
   }
 

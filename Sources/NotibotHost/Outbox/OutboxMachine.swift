@@ -45,8 +45,8 @@ package struct OutboxMachine: Equatable, Sendable {
   var presses: PressRecords
   /// Whether new writes are disabled because the program is about to end.
   var isStopping = false
-  /// The boot of the last session.
-  var bootID: UInt32?
+  /// The device of the last session.
+  var lastInfo: DeviceInfo?
   /// The `writtenBootID` of the header that is durable.
   var durableBootID: UInt32?
   /// The last count that the device reported.
@@ -109,6 +109,7 @@ package struct OutboxMachine: Equatable, Sendable {
   package mutating func sessionOpened(_ info: DeviceInfo, now: Instant) {
     endSession()
     session = OutboxSession(info)
+    session?.hasRestarted = info.hasRestarted(since: lastInfo)
     _ = pace.tryAgain()
     if !isStopping, !journal.hasFailed { actions.append(.subscribe) }
     settle(now: now)

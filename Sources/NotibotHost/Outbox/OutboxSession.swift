@@ -132,6 +132,8 @@ struct OutboxSession: Equatable, Sendable {
   var waitingPresses: [PendingPress] = []
   /// The highest number of a press received since the latest SYNC.
   var receivedPress: UInt32 = 0
+  /// Whether the device has restarted since the session before, although its boot id is the same.
+  var hasRestarted = false
   /// The highest press that was taken and is not released on the device; `nil`: none.
   var releasablePress: UInt32?
 

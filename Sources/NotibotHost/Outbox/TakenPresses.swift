@@ -29,6 +29,10 @@ struct PressRecords: Equatable, Sendable {
     records.last { $0.bootID == bootID }?.press ?? 0
   }
 
+  mutating func forget(_ bootID: UInt32) {
+    records.removeAll { $0.bootID == bootID }
+  }
+
   /// Notes a press, and returns the changes of the journal.
   mutating func note(_ press: UInt32, in bootID: UInt32) -> [JournalChange] {
     records.removeAll { $0.bootID == bootID }
@@ -55,7 +59,7 @@ struct PendingPresses: Equatable, Sendable {
   private var changes: [JournalChange] = []
   private var presses: [PendingPress] = []
 
-  var isEmpty: Bool { presses.isEmpty }
+  var isEmpty: Bool { changes.isEmpty }
 
   func contains(_ number: UInt32, in bootID: UInt32) -> Bool {
     presses.contains { $0.press.number == number && $0.bootID == bootID }
@@ -64,6 +68,11 @@ struct PendingPresses: Equatable, Sendable {
   mutating func append(_ press: PendingPress, _ changes: [JournalChange]) {
     presses.append(press)
     self.changes += changes
+  }
+
+  /// Those of this boot id are forgotten: it is another boot.
+  mutating func forget(_ bootID: UInt32) {
+    changes.append(.deletePresses(bootID))
   }
 
   /// All changes and presses, which are then no longer pending.
