@@ -100,7 +100,7 @@ struct ForwardCommand: AsyncParsableCommand {
   }
 
   private func forward() async throws {
-    let results = ForwardResults(showsEventsAsJSON: json, isStrict: strict)
+    let results = ForwardResults(showsEventsAsJSON: json, isStrict: strict, entriesLimit: entriesLimit)
     let options = try forwardingOptions()
     try await BoardAccess.withPort(line) { port in
       try await withForwarder(port: port, outbox: outbox, options: options) { forwarder in

@@ -20,7 +20,7 @@ final class ForwardResults: Sendable {
   private struct State {
     var tokens: UInt64 = 0
     var origins: [UInt64: Origin] = [:]
-    var routes = ForwardRoutes()
+    var routes: ForwardRoutes
     var refused = 0
     var rejected = 0
     var cut = 0
@@ -34,10 +34,13 @@ final class ForwardResults: Sendable {
   private let showsEventsAsJSON: Bool
   private let isStrict: Bool
   private let unlockedUsers = UnlockedUsers()
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  /// - Parameter isStrict: rejects notifications that would be truncated.
-  init(showsEventsAsJSON: Bool, isStrict: Bool = false) {
+  /// - Parameters:
+  ///   - isStrict: rejects notifications that would be truncated.
+  ///   - entriesLimit: the capacity of the outbox.
+  init(showsEventsAsJSON: Bool, isStrict: Bool = false, entriesLimit: Int) {
+    state = Mutex(State(routes: ForwardRoutes(entriesLimit: entriesLimit)))
     self.showsEventsAsJSON = showsEventsAsJSON
     self.isStrict = isStrict
   }
@@ -84,6 +87,12 @@ final class ForwardResults: Sendable {
     }
   }
 
+  /// A line of a client that is not read to its end; the client is not read any further.
+  func rejectLongLine(_ line: Int, client: Int) {
+    let reason = "it has more than \(InputLines.lineLimitBytes) bytes; no further line is read"
+    reject(Origin(line: line, client: client), reason: reason)
+  }
+
   private func reject(_ origin: Origin, reason: String) {
     state.withLock { state in
       state.rejected += 1
@@ -115,6 +124,13 @@ final class ForwardResults: Sendable {
   /// The client sends no more: its sink ends when all its notifications are delivered.
   func noteEnd(of client: Int) {
     state.withLock { $0.routes.noteEnd(of: client) }
+  }
+
+  /// The last line for a client that was disconnected because it did not read; nil: it was not.
+  func lastLine(of client: Int) -> [UInt8]? {
+    guard state.withLock({ $0.routes.hasLostResults(client) }) else { return nil }
+    let reason = "more than \(ForwardSocket.resultsLimit) results were not read: the following are lost"
+    return ForwardDocument(result: "rejected", reason: reason).lineBytes
   }
 
   // MARK: After
@@ -158,10 +174,9 @@ final class ForwardResults: Sendable {
     case .delivered, .refused, .gone, .expired, .removed, .action, .outcomeUnknown:
       if case .refused = report { state.withLock { $0.refused += 1 } }
       if case .expired = report { state.withLock { $0.expired += 1 } }
-      show(
-        document,
-        client: document.number.flatMap { number in state.withLock { $0.routes.client(of: number) } })
-      if let number = document.number { state.withLock { $0.routes.note(report, of: number) } }
+      guard let number = document.number else { return }
+      show(document, clients: state.withLock { $0.routes.clients(of: number) })
+      state.withLock { $0.routes.note(report, of: number) }
     case .storeFull, .synced, .diverged, .newSource: break
     }
   }
@@ -202,9 +217,14 @@ final class ForwardResults: Sendable {
   }
 
   private func show(_ document: ForwardDocument, client: Int?) {
+    show(document, clients: client.map { [$0] } ?? [])
+  }
+
+  private func show(_ document: ForwardDocument, clients: [Int]) {
     var document = document
-    if let client { state.withLock { $0.routes.send(document, to: client) } }
-    document.client = client
+    let line = clients.isEmpty ? [] : document.lineBytes
+    for client in clients { state.withLock { $0.routes.send(line, to: client) } }
+    document.client = clients.first
     Output.data(Output.record(document))
   }
 

@@ -166,6 +166,7 @@ private struct ForwardClient {
             try await outbound.write(ByteBuffer(bytes: line))
             pace.remove()
           }
+          if let line = results.lastLine(of: number) { try await outbound.write(ByteBuffer(bytes: line)) }
           guard results.isAttached(number) else { throw Detached() }
           outbound.finish()
         }
@@ -173,7 +174,6 @@ private struct ForwardClient {
           try await receive(inbound, pace)
           results.noteEnd(of: number)
         }
-        // A client that does not read its results, or whose line is too long, is disconnected.
         do {
           for try await _ in group {}
         } catch {
@@ -187,8 +187,6 @@ private struct ForwardClient {
 
   /// The client was disconnected from this side.
   private struct Detached: Error {}
-
-  private struct LineTooLong: Error {}
 
   private func receive(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ pace: ForwardPace) async throws
   {
@@ -205,7 +203,9 @@ private struct ForwardClient {
         _ = await forwarder.submit(batch)
         try Task.checkCancellation()
       }
-      if unread.readableBytes > InputLines.lineLimitBytes { throw LineTooLong() }
+      if unread.readableBytes > InputLines.lineLimitBytes {
+        return results.rejectLongLine(line + 1, client: number)
+      }
     }
     // The last line can lack its newline.
     guard unread.readableBytes > 0,

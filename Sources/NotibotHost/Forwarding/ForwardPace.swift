@@ -2,7 +2,7 @@ import Synchronization
 
 /// Limits the results that wait for a client of `forward --listen`: while there are many, its input
 /// is not read. So a client that sends much at once waits for itself, and for nobody else.
-final class ForwardPace: Sendable {
+package final class ForwardPace: Sendable {
   /// Results that are due or not taken yet, at most, when further input is read.
   private static let limit = 1024
 
@@ -16,17 +16,19 @@ final class ForwardPace: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// One more result is due.
-  func add() { state.withLock { $0.count += 1 } }
+  package func add() { state.withLock { $0.count += 1 } }
 
   /// One was taken, or is not due any more.
-  func remove() { change { $0.count -= 1 } }
+  package func remove() { change { $0.count -= 1 } }
 
   /// Nothing is written any more: `untilOpen` returns.
-  func end() { change { $0.hasEnded = true } }
+  package func end() { change { $0.hasEnded = true } }
 
   /// Waits until further input can be read. For one caller.
-  func untilOpen() async {
+  package func untilOpen() async {
     await withCheckedContinuation { continuation in
       let isOpen = state.withLock { state in
         if !state.isOpen { state.waiting = continuation }
