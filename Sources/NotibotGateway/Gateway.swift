@@ -34,8 +34,11 @@ package enum Gateway {
     defer { reader.shutdownGracefully { _ in } }
     do {
       let (configuration, profiles) = try await reader.runIfActive { try read(folder) }
-      let files = try await open(folder, configuration, reader, thread, step)
-      try await run(folder, configuration, profiles, port, files, step, warn, ready)
+      let store = try await thread.runIfActive { try GatewayStore(path: folder.store, step: step) }
+      try await run(folder, configuration, profiles, port, store, (reader, thread), step, warn, ready)
+    } catch let error as JournalError {
+      try? await thread.shutdownGracefully()
+      throw GatewayFailure(error)
     } catch {
       try? await thread.shutdownGracefully()
       throw error
@@ -54,44 +57,57 @@ package enum Gateway {
     return (configuration, try folder.readProfiles())
   }
 
+  /// Reads what the numbers of this outbox mean. Blocks.
   private static func open(
-    _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ reader: NIOThreadPool,
-    _ thread: NIOThreadPool, _ step: (@Sendable () -> Void)?
-  ) async throws -> GatewayFiles {
-    try await thread.runIfActive {
-      let store = try GatewayStore(path: folder.store, step: step)
-      let now = GatewayClock().now()
-      let contents = try store.contents(now: now, options: configuration.intake)
-      let stored = try store.decisions()
-      let machine = DecisionMachine(
-        options: configuration.decisions, callbacks: configuration.callbacks, decisions: stored.decisions,
-        items: contents.items, now: now)
-      let answered = stored.decisions.filter { decision in
-        decision.state != .confirming
-          && contents.items.contains { item in
-            item.number == decision.number && item.question?.pushID == decision.question?.pushID
-          }
-      }
-      return GatewayFiles(
-        reader: reader, store: store, thread: thread, contents: Handover(contents),
-        desk: DecisionDesk(store: store, machine: machine),
-        summaries: SummaryMachine(
-          summaries: try store.summaries(), items: contents.items, answered: Set(answered.map(\.number)),
-          now: now),
-        unregistered: stored.unregistered)
+    _ store: GatewayStore, _ configuration: GatewayConfiguration,
+    _ threads: (reader: NIOThreadPool, writer: NIOThreadPool), _ outbox: OutboxIdentity
+  ) throws(JournalError) -> GatewayFiles {
+    let now = GatewayClock().now()
+    let forgotten = try store.bind(to: outbox)
+    let contents = try store.contents(now: now, options: configuration.intake)
+    let stored = try store.decisions()
+    let machine = DecisionMachine(
+      options: configuration.decisions, callbacks: configuration.callbacks, decisions: stored.decisions,
+      items: contents.items, now: now)
+    let answered = stored.decisions.filter { decision in
+      decision.state != .confirming
+        && contents.items.contains { item in
+          item.number == decision.number && item.question?.pushID == decision.question?.pushID
+        }
     }
+    return GatewayFiles(
+      reader: threads.reader, store: store, thread: threads.writer, contents: Handover(contents),
+      desk: DecisionDesk(store: store, machine: machine),
+      summaries: SummaryMachine(
+        summaries: try store.summaries(), items: contents.items, answered: Set(answered.map(\.number)),
+        now: now),
+      unregistered: stored.unregistered, notice: forgotten == 0 ? nil : replacedText(forgotten))
+  }
+
+  private static func replacedText(_ count: Int) -> String {
+    "the outbox is another one than in the last run, or an older copy: \(count) items of the former one are "
+      + "forgotten, and pushes that name them add new ones"
   }
 
   private static func run(
     _ folder: GatewayFolder, _ configuration: GatewayConfiguration, _ profiles: [TopicProfile],
-    _ port: String?, _ files: GatewayFiles, _ step: (@Sendable () -> Void)?,
-    _ warn: @escaping @Sendable (String) -> Void,
+    _ port: String?, _ store: GatewayStore, _ threads: (reader: NIOThreadPool, writer: NIOThreadPool),
+    _ step: (@Sendable () -> Void)?, _ warn: @escaping @Sendable (String) -> Void,
     _ ready: @Sendable (Addresses) -> Void
   ) async throws {
+    let opened = OpenFiles()
     let options = {
       var options = ForwardingOptions()
       options.entriesLimit = configuration.entriesLimit
-      options.willTakePresses = { [desk = files.desk] presses in try desk.take(presses) }
+      options.willBegin = { outbox throws(JournalError) in
+        if opened.files == nil { return opened.set(try open(store, configuration, threads, outbox)) }
+        guard try store.bind(to: outbox) == 0 else {
+          let text = "it was replaced while there was no room for it"
+          throw JournalError(.displaced(text, isSaved: false), path: folder.outbox, operation: "open")
+        }
+      }
+      options.willTakePresses = { presses in try opened.files?.desk.take(presses) }
+      options.willRenew = { source in try store.noteRenewal(source) }
       if let step { options.journalStep = { step() } }
       return options
     }()
@@ -101,9 +117,10 @@ package enum Gateway {
         try await withForwarder(
           port: port ?? configuration.port, outbox: folder.outbox, options: options
         ) { forwarder in
+          try await threads.writer.runIfActive { try store.noteBegin() }
           if let running {
             await running.service.use(forwarder)
-          } else {
+          } else if let files = opened.files {
             let service = GatewayService(
               eventLoop: MultiThreadedEventLoopGroup.singleton.next(), folder: folder,
               configuration: configuration, profiles: profiles, forwarder: forwarder, files: files, warn: warn
@@ -124,7 +141,7 @@ package enum Gateway {
         await running?.stop()
         throw error
       }
-      guard let current = running else { return }
+      guard let current = running else { return try store.write([]) }
       await current.service.noteOutboxFull()
       do {
         try await DiskRoom.wait(in: folder.path)

@@ -21,6 +21,7 @@ from tools.gateway import (
     meaning,
     messages,
     once,
+    other_outbox,
     own_file,
     registration,
     standing,
@@ -42,6 +43,7 @@ STORIES = (
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
+    + other_outbox.STORIES
     + own_file.STORIES
     + standing.STORIES
     + firmware.STORIES

@@ -14,6 +14,17 @@ struct GatewayFiles: Sendable {
   let desk: DecisionDesk
   let summaries: SummaryMachine
   let unregistered: Set<String>
+  /// What the user has to know about them; nil: nothing.
+  let notice: String?
+}
+
+/// The files of a gateway, once its outbox is open.
+final class OpenFiles: Sendable {
+  private let value = Mutex<GatewayFiles?>(nil)
+
+  var files: GatewayFiles? { value.withLock { $0 } }
+
+  func set(_ files: GatewayFiles) { value.withLock { $0 = files } }
 }
 
 /// A large value that is taken once; afterwards nothing here keeps its memory.

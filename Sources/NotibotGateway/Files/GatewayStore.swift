@@ -4,6 +4,7 @@ import GRDB
 import GatewayRules
 import NotibotHost
 import SerialLink
+import Synchronization
 
 /// A change that the gateway's file gets.
 enum StoreRecord: Sendable {
@@ -28,7 +29,7 @@ struct StoredDecisions: Sendable {
 final class GatewayStore: Sendable {
   /// "Ntgw".
   private static let applicationID = 0x4E74_6777
-  private static let version = 3
+  private static let version = 4
   private static let tables = """
     CREATE TABLE seen (
       key BLOB PRIMARY KEY, apns_id TEXT NOT NULL, at INTEGER NOT NULL, own INTEGER NOT NULL
@@ -57,8 +58,18 @@ final class GatewayStore: Sendable {
     ) STRICT, WITHOUT ROWID;
     """
 
-  private let path: String
-  private let queue: DatabaseQueue
+  /// New in version 4: the outbox that the numbers of the other tables belong to.
+  private static let outboxTable = """
+    CREATE TABLE outbox (
+      row INTEGER PRIMARY KEY CHECK (row = 1), src INTEGER NOT NULL, next_src INTEGER, run INTEGER NOT NULL,
+      has_begun INTEGER NOT NULL
+    ) STRICT;
+    """
+
+  let path: String
+  let queue: DatabaseQueue
+  /// How this process left the file.
+  private let files: Mutex<DatabaseFiles>
   private let step: (@Sendable () -> Void)?
 
   /// Opens the file; creates it with mode 0600. Blocks.
@@ -73,37 +84,43 @@ final class GatewayStore: Sendable {
         try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
       }
       queue = try DatabaseQueue(path: path, configuration: configuration)
-      try queue.write { database in
-        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-        let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
-        switch (application, version) {
-        case (0, 0):
-          try database.execute(sql: Self.tables + Self.decisionTables + Self.summaryTables)
-          try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
-          try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-        case (Self.applicationID, 1...2):
-          if version == 1 {
-            try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
-            try database.execute(sql: Self.decisionTables)
-          }
-          try database.execute(sql: "ALTER TABLE item ADD COLUMN member TEXT")
-          try database.execute(sql: Self.summaryTables)
-          try database.execute(sql: "PRAGMA user_version = \(Self.version)")
-        case (Self.applicationID, Self.version): break
-        case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
-        }
-      }
+      try queue.write { try Self.prepare($0, path) }
+      files = Mutex(try DatabaseFiles(named: path, operation: "open"))
     } catch let failure as GatewayFailure {
       throw failure
     } catch {
-      throw GatewayFailure(.unfitEnvironment, "cannot open \(path): \(error)")
+      throw GatewayFailure(Self.failure(error, path, "open"))
     }
+  }
+
+  /// Makes the tables, or those that a file of an earlier version lacks.
+  private static func prepare(_ database: Database, _ path: String) throws {
+    let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+    switch (application, version) {
+    case (0, 0):
+      try database.execute(sql: tables + decisionTables + summaryTables + outboxTable)
+      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+    case (applicationID, 1...3):
+      if version == 1 {
+        try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
+        try database.execute(sql: decisionTables)
+      }
+      if version < 3 {
+        try database.execute(sql: "ALTER TABLE item ADD COLUMN member TEXT")
+        try database.execute(sql: summaryTables)
+      }
+      try database.execute(sql: outboxTable)
+    case (applicationID, Self.version): return
+    case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
+    }
+    try database.execute(sql: "PRAGMA user_version = \(Self.version)")
   }
 
   /// Everything that the intake still needs. Times of the future are brought back: the calendar was
   /// set back since. Blocks.
-  func contents(now: WallTime, options: IntakeMachine.Options) throws -> IntakeContents {
-    try queue.write { database in
+  func contents(now: WallTime, options: IntakeMachine.Options) throws(JournalError) -> IntakeContents {
+    try change { database in
       try database.execute(
         sql: "DELETE FROM seen WHERE at < ?", arguments: [now.milliseconds - options.keepMs])
       try database.execute(sql: "DELETE FROM suppressed WHERE until < ?", arguments: [now.milliseconds])
@@ -142,8 +159,8 @@ final class GatewayStore: Sendable {
   }
 
   /// What the decisions and registrations still need. Blocks.
-  func decisions() throws -> StoredDecisions {
-    try queue.read { database in
+  func decisions() throws(JournalError) -> StoredDecisions {
+    try change { database in
       var contents = StoredDecisions()
       for row in try Row.fetchAll(database, sql: "SELECT * FROM decision") {
         guard let state = Decision.State(rawValue: row["state"]) else { continue }
@@ -163,8 +180,8 @@ final class GatewayStore: Sendable {
   }
 
   /// The summaries of groups. Blocks.
-  func summaries() throws -> [Summary] {
-    try queue.read { database in
+  func summaries() throws(JournalError) -> [Summary] {
+    try change { database in
       try Row.fetchAll(database, sql: "SELECT * FROM summary").compactMap { row in
         let number: Int64 = row["number"] ?? 0
         let state: Summary.State
@@ -180,14 +197,46 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Writes records in one transaction; they are on the disk on return. Blocks. After an error none
-  /// is written; with the code `diskFull` the call can be repeated.
+  /// Writes records in one transaction; they are on the disk, in the file that has the name, on
+  /// return. Blocks. After an error none is written; with the code `diskFull` the call can be
+  /// repeated. Without records, it makes sure that all earlier ones still are there.
   func write(_ records: [StoreRecord]) throws(JournalError) {
     do {
-      try commit(records)
+      try files.withLock { files in
+        switch files.difference() {
+        case nil, .touched(isWritten: false): break
+        case .displaced(let text): throw Self.displaced(text, path)
+        case .touched(isWritten: true):
+          throw Self.displaced("another program has changed it while in use", path)
+        }
+        if !records.isEmpty { try commit(records) }
+        if case .displaced(let text)? = files.recordCommit() { throw Self.displaced(text, path) }
+      }
     } catch {
-      throw JournalError(error, path: path, operation: "write")
+      throw Self.failure(error, path, "write")
     }
+  }
+
+  /// Runs `body` in a transaction of its own. Blocks.
+  func change<Value>(_ body: (Database) throws -> Value) throws(JournalError) -> Value {
+    do {
+      return try files.withLock { files in
+        defer { _ = files.recordCommit() }
+        return try queue.write(body)
+      }
+    } catch {
+      throw Self.failure(error, path, "write")
+    }
+  }
+
+  private static func displaced(_ text: String, _ path: String) -> JournalError {
+    JournalError(.displaced(text, isSaved: false), path: path, operation: "write")
+  }
+
+  private static func failure(_ error: any Error, _ path: String, _ operation: String) -> JournalError {
+    var failure = JournalError(error, path: path, operation: operation)
+    failure.subject = "the gateway's file"
+    return failure
   }
 
   private func commit(_ records: [StoreRecord]) throws {

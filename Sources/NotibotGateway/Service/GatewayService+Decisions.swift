@@ -7,6 +7,7 @@ import NotibotHost
 extension GatewayService {
   /// Reads the tables, and continues what a former run has left.
   func begin() {
+    for notice in notices { warn(notice) }
     desk.attach { [eventLoop] in
       eventLoop.execute { self.assumeIsolated { $0.obeyDecisions() } }
     }

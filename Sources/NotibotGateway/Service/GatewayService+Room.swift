@@ -33,5 +33,13 @@ extension GatewayService {
     isBoardUp = false
     noteNoRoom(for: folder.outbox)
   }
+
+  /// Without its records the gateway cannot keep its promise: it refuses everything, and ends.
+  func fail(_ error: JournalError) {
+    hasStoreFailed = true
+    var failure = NotibotError(error)
+    failure.code = .environment
+    Task { [forwarder = gate.forwarder, failure] in await forwarder.stop(because: failure) }
+  }
 }
 #endif

@@ -202,7 +202,7 @@ extension GatewayService {
       "decisions": .whole(desk.with(\.undeliveredCount)),
       "confirming": .whole(desk.with(\.confirmingCount)),
       "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
-      "problems": .array(problems.map { .string($0) }),
+      "problems": .array((problems + notices).map { .string($0) }),
     ]).line
   }
 

@@ -51,6 +51,8 @@ actor GatewayService {
   let desk: DecisionDesk
   let clock = GatewayClock()
   let client: CallbackClient
+  /// What the user has to know; it does not end while the gateway runs.
+  let notices: [String]
   /// For the user: one line, without a text or a token.
   let warn: @Sendable (String) -> Void
 
@@ -89,7 +91,7 @@ actor GatewayService {
   var followUps: [FollowUp] = []
   private var answers: [(ticket: IntakeMachine.Ticket, outcome: IntakeOutcome, apnsID: String)] = []
   private var isWriting = false
-  private(set) var hasStoreFailed = false
+  var hasStoreFailed = false
   /// The next attempt to write records that the disk had no room for.
   private var writingAgain: Scheduled<Void>?
   /// Files that cannot be written because there is no room.
@@ -119,6 +121,7 @@ actor GatewayService {
       options: configuration.intake, rules: DisplayRules(quietHours: configuration.quietHours),
       files.contents.take() ?? IntakeContents())
     summaries = files.summaries
+    notices = files.notice.map { [$0] } ?? []
   }
 
   // MARK: Pushes
@@ -303,14 +306,19 @@ actor GatewayService {
     guard writingAgain == nil else { return giveAnswers(replies) }
     let (batch, rest) = (records, followUps)
     (records, followUps) = ([], [])
-    guard !batch.isEmpty, !hasStoreFailed else {
+    let hasRepetition = replies.contains { $0.outcome == .duplicate }
+    guard !batch.isEmpty || hasRepetition, !hasStoreFailed else {
       giveAnswers(replies)
       return follow(rest)
     }
     isWriting = true
-    let store = store
+    let (store, forwarder) = (store, gate.forwarder)
     storeThread.runIfActive(eventLoop: eventLoop) {
-      Result { () throws(JournalError) in try store.write(batch) }
+      Result { () throws(JournalError) in
+        try store.write(batch)
+        // The record of a repetition is from before; the outbox must still have it.
+        if hasRepetition { try forwarder.checkOutbox() }
+      }
     }.whenSuccess { result in
       self.assumeIsolated { service in
         service.isWriting = false
@@ -338,14 +346,6 @@ actor GatewayService {
         service.writeRecords()
       }
     }
-  }
-
-  /// Without its records the gateway cannot keep its promise: it refuses everything, and ends.
-  private func fail(_ error: JournalError) {
-    hasStoreFailed = true
-    var failure = NotibotError(error)
-    failure.code = .environment
-    Task { [forwarder = gate.forwarder, failure] in await forwarder.stop(because: failure) }
   }
 
   private func giveAnswers(

@@ -53,6 +53,7 @@ package struct ForwardRoutes: Sendable {
 
   package mutating func detach(_ client: Int) {
     clients[client] = nil
+    unread.remove(client)
     routes = routes.filter { $0.value.client != client }
   }
 
@@ -133,11 +134,12 @@ package struct ForwardRoutes: Sendable {
     known.pace.add()
     switch known.sink.yield(line) {
     case .enqueued: break
-    case .dropped, .terminated:
+    case .dropped:
+      detach(client)
       // Its task asks for the reason when the sink has ended.
       unread.insert(client)
-      detach(client)
       known.sink.finish()
+    case .terminated: detach(client)
     @unknown default: break
     }
   }

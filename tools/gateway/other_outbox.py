@@ -1,0 +1,112 @@
+"""Stories of an outbox that is not the one of the last run, or not where it was."""
+
+import os
+import shutil
+import signal
+import uuid
+
+from tools.gateway.decisions import approval
+from tools.gateway.world import BRIDGE, DAYLY, World, equal, expect
+
+FILES = ("", "-wal", "-shm")
+
+
+def alert(title):
+    return {"aps": {"alert": {"title": title, "body": "text"}}}
+
+
+def outbox(world, name="outbox"):
+    return os.path.join(world.folder, name + ".sqlite")
+
+
+def copy(world, source, target):
+    """Copies the outbox of a gateway that is down over another one."""
+    for suffix in FILES:
+        if os.path.exists(outbox(world, target) + suffix):
+            os.unlink(outbox(world, target) + suffix)
+    shutil.copy(outbox(world, source), outbox(world, target))
+
+
+def stop(world):
+    equal(world.kill(signal.SIGTERM), 143, "the end")
+
+
+def check_forgotten(world, count):
+    """The problems name the items of the former outbox, and the gateway is well otherwise."""
+    status = world.status()
+    expect(status["healthy"], "the gateway is not well")
+    (problem,) = status["problems"]
+    expect(f" {count} items" in problem, f"the problem: {problem}")
+    equal(status["items"], 0, "items")
+
+
+def push_both(world):
+    """A new item gets a former number: the former topic and name must not reach it."""
+    with world.client() as client:
+        equal(world.push(client, alert("other"), BRIDGE).status_code, 200, "a push of another topic")
+        equal(world.push(client, alert("again"), apns_collapse_id="X").status_code, 200, "the former name")
+        titles = {item["title"] for item in world.shown(len(world.items()))}
+        expect({"other", "again"} <= titles, f"titles: {titles}")
+        equal(world.push(client, {"aps": {"badge": 0}}).status_code, 200, "the clearing of the former topic")
+        titles = {item["title"] for item in world.shown(len(world.items()))}
+        expect("other" in titles and "again" not in titles, f"titles after the clearing: {titles}")
+
+
+def new_outbox(programs):
+    """An outbox that was moved away: its items are forgotten and reported once."""
+    with World(programs) as world:
+        with world.start().client() as client:
+            equal(world.push(client, alert("one"), apns_collapse_id="X").status_code, 200, "the first")
+            equal(world.push(client, approval(1), BRIDGE).status_code, 200, "a question")
+            world.shown(2)
+        stop(world)
+        os.rename(outbox(world), outbox(world, "moved"))
+        world.start()
+        check_forgotten(world, 2)
+        push_both(world)
+        stop(world)
+        world.start()
+        equal(world.status()["problems"], [], "the problems of the next run")
+
+
+def older_outbox(programs):
+    """An older copy: its own items are kept if nobody has used it, otherwise none is."""
+    with World(programs) as world:
+        with world.start().client() as client:
+            equal(world.push(client, alert("old"), apns_collapse_id="X").status_code, 200, "an old one")
+            world.shown(1)
+            stop(world)
+        copy(world, "outbox", "copy")
+        with world.start().client() as client:
+            equal(world.push(client, alert("new"), apns_collapse_id="Y").status_code, 200, "a new one")
+            world.shown(2)
+        stop(world)
+        copy(world, "copy", "outbox")
+        world.start()
+        check_forgotten(world, 2)
+        with world.client() as client:
+            equal(world.push(client, alert("other"), BRIDGE).status_code, 200, "another topic")
+            equal(world.push(client, alert("new again"), apns_collapse_id="Y").status_code, 200, "its name")
+            titles = {item["title"] for item in world.shown(len(world.items()))}
+            expect({"other", "new again"} <= titles, f"titles: {titles}")
+
+
+def lost_outbox(programs):
+    """An outbox or an own file that is deleted while the gateway runs: no 200 any more, and the end
+    is 18; a repetition is not answered from memory."""
+    for name in ("outbox", "gateway"):
+        for is_repetition in (False, True):
+            with World(programs) as world:
+                own = str(uuid.uuid4())
+                with world.start().client() as client:
+                    equal(world.push(client, alert("one"), apns_id=own).status_code, 200, "the first")
+                    world.shown(1)
+                    for suffix in FILES:
+                        os.unlink(outbox(world, name) + suffix)
+                    again = own if is_repetition else str(uuid.uuid4())
+                    answer = world.push(client, alert("one"), DAYLY, apns_id=again)
+                    equal(answer.status_code, 503, f"a push without {name}.sqlite")
+                equal(world.process.wait(60), 18, "the end")
+
+
+STORIES = [new_outbox, older_outbox, lost_outbox]
