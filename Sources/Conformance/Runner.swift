@@ -147,12 +147,12 @@ package struct Runner {
     var quality = LineQuality()
     if let gauge {
       let atLine = bench.probe.line.takeLateness()
-      var atPeer = Duration.zero
       // A peer that still waits for a processor shows its lateness when it has answered.
-      if isWorthReading, !Task.isCancelled { (atPeer, quality) = await Echo.check(bench) }
-      // The echo's own lateness is not that of the next run.
-      if isWorthReading { _ = bench.probe.line.takeLateness() }
+      let atPeer = isWorthReading && !Task.isCancelled ? await Echo.lateness(of: bench) : .zero
       lateness = await gauge.endWindow().union(Lateness(bench: atLine, peer: atPeer))
+      if isWorthReading, !Task.isCancelled { quality = await LineCheck.quality(of: bench) }
+      // The lateness of these checks is not that of the next run.
+      if isWorthReading { _ = bench.probe.line.takeLateness() }
     }
     await rig.finish(bench)
     return CaseRun(

@@ -14,7 +14,7 @@ import Testing
     let line = UnevenLine(VirtualLine(peer: device, now: .zero), delay: delay)
     let bench = Bench(
       line: MutantLine(line, sent: sent, received: { $0 }), control: nil, clock: .real, seed: 1)
-    return await Echo.check(bench).lateness
+    return await Echo.lateness(of: bench)
   }
 
   @Test func `a peer with a constant delay is not late, however long it takes`() async {

@@ -104,7 +104,7 @@ import Testing
 
   @Test func `a sound device on a clean line loses nothing`() async throws {
     let bench = LateRig().makeBench(for: Suite.cases[0], seed: 3)
-    let line = await Echo.check(bench).line
-    #expect(line == LineQuality(asked: Echo.questionsLimit))
+    let line = await LineCheck.quality(of: bench)
+    #expect(line == LineQuality(asked: LineCheck.questionsLimit))
   }
 }
