@@ -50,6 +50,16 @@ import Testing
     }
   }
 
+  @Test func `a question that was never on the display has no choice, but a reason`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await Program(
+      ["ask", "-p", directory.file("none"), "--title", "t", "--timeout", "1s", "--json"]
+    ).ending()
+    #expect(ending.status == .exited(13))
+    #expect(ending.output == "{\"reason\":\"notShown\"}\n")
+    #expect(ending.errors.contains("was not shown within 1s: cannot"), "\(ending.errors)")
+  }
+
   @Test(arguments: [
     ["--timeout", "0"], ["--timeout", "25h"], ["--timeout", "m"], ["--actions", "A,A"],
     ["--actions", "A,,B"],

@@ -177,6 +177,19 @@ import Testing
     }
   }
 
+  @Test func `a full outbox is reported once, and --timeout ends the wait for room`() async throws {
+    try await withForwarding { forwarding in
+      let ending = try await forwarding.run(
+        "--entries-limit", "2", "--timeout", "1", input: Forwarding.lines(1...5))
+      #expect(ending.status == .exited(13))
+      #expect(try ending.documents().count { $0["event"] == "full" } == 1)
+      #expect(try ending.numbers("delivered") == [1, 2])
+      let rejected = try ending.documents().filter { $0["result"] == "rejected" }
+      #expect(rejected.compactMap { $0["line"].number } == [3, 4, 5])
+      #expect(ending.errorLines.last?.contains("the outbox is full") == true, "\(ending.errors)")
+    }
+  }
+
   @Test func `with --no-wait all is queued without a board, and sent in the next run`() async throws {
     try await withForwarding { forwarding in
       try await forwarding.emulator.ask(["command": "unplug"])

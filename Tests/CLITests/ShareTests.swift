@@ -230,6 +230,77 @@ import Testing
     }
   }
 
+  @Test func `forward waits for the end of a lease, and its time limit names it`() async throws {
+    try await withShare { share in
+      let lease = try SocketClient(share.path)
+      lease.write("{\"id\":1,\"op\":\"lease\"}\n")
+      _ = try await lease.answer(1)
+      let outbox = share.emulator.directory.file("outbox")
+      let words = ["forward", "-p", share.port, "--outbox", outbox, "--json"]
+      let limited = try await Program(words + ["--timeout", "1"], input: Forwarding.lines(1...1)).ending()
+      #expect(limited.status == .exited(11), "\(limited.errors)")
+      #expect(limited.errorLines.last?.contains("has the board to itself") == true, "\(limited.errors)")
+      let forward = try Program(words, input: "")
+      try await forward.document { $0["event"] == "down" }
+      lease.close()
+      try await forward.result("delivered", of: 1)
+      #expect(await forward.ending().status == .exited(0))
+    }
+  }
+
+  @Test func `forward tries a server again that ended before the port was open`() async throws {
+    try await withEmulator { emulator in
+      let path = emulator.directory.file("share")
+      let script = """
+        import socket, sys
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(sys.argv[1])
+        server.listen(8)
+        print("ready", flush=True)
+        server.accept()[0].close()
+        sys.stdin.read()
+        """
+      let server = try Program(["-c", script, path], program: "/usr/bin/python3", input: nil)
+      _ = try await server.output.line(0)
+      let forward = try Program(
+        ["forward", "-p", "share:\(path)", "--outbox", emulator.directory.file("outbox"), "--json"],
+        input: Forwarding.lines(1...1))
+      try await forward.document { $0["event"] == "down" }
+      server.closeInput()
+      #expect(await server.ending().status == .exited(0))
+      try FileManager.default.removeItem(atPath: path)
+      let share = try Program(["share", "--json", "-p", emulator.port, "--socket", path])
+      try await forward.result("delivered", of: 1)
+      #expect(await forward.ending().status == .exited(0))
+      share.send(SIGTERM)
+      #expect(await share.ending().status == .exited(143))
+    }
+  }
+
+  @Test func `a server that accepts no connections does not answer`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("full")
+    let script = """
+      import socket, sys
+      server = socket.socket(socket.AF_UNIX)
+      server.bind(sys.argv[1])
+      server.listen(0)
+      clients = [socket.socket(socket.AF_UNIX) for _ in range(4)]
+      for client in clients:
+          client.setblocking(False)
+          client.connect_ex(sys.argv[1])
+      print("ready", flush=True)
+      sys.stdin.read()
+      """
+    let server = try Program(["-c", script, path], program: "/usr/bin/python3", input: nil)
+    _ = try await server.output.line(0)
+    let counted = try await run("count", "-p", "share:\(path)")
+    #expect(counted.status == .exited(13))
+    #expect(counted.errors.contains("the server does not answer"), "\(counted.errors)")
+    server.closeInput()
+    #expect(await server.ending().status == .exited(0))
+  }
+
   @Test func `a server that never answers does not hold a monitor beyond its time`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("silent")

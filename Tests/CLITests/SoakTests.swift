@@ -47,6 +47,13 @@ import Testing
     }
   }
 
+  @Test func `without a device the outbox is full, and the time is over nevertheless`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "soak", "-p", directory.file("none"), "--wait", "--duration", "4s", "--rate", "10000", "--json")
+    #expect(ending.status == .exited(13), "\(ending.errors)")
+  }
+
   @Test func `interrupted it still reports`() async throws {
     try await withEmulator("--profile", "quiet") { emulator in
       let soak = try Program(["soak", "-p", emulator.port, "--duration", "1h", "--json"])

@@ -17,6 +17,37 @@ struct SupervisorAttemptsTests {
     #expect(pauses == [100, 200, 400, 800, 1600].map { .milliseconds($0) })
   }
 
+  @Test func `an attempt without a result is given up after 15 s, reported once, and repeated`() {
+    var port = SupervisedPort.make(.opening)
+    for _ in 1...3 {
+      #expect(port.passToDeadline() == .seconds(15))
+      #expect(port.actions() == [.close])
+      _ = port.passToDeadline()
+      #expect(port.actions() == [.findPorts])
+      port.machine.portsFound(["/p"], now: port.now)
+      #expect(port.actions() == [.open(path: "/p")])
+    }
+    let failure = PortFailure.late("open", "/p", after: .seconds(15))
+    #expect(port.changes == [ConnectionChange(.down, .openFailed(failure))])
+    port.machine.portOpened(now: port.now)
+    #expect(port.name == .connecting)
+  }
+
+  @Test func `the next candidate is tried after one that does not open`() {
+    var port = SupervisedPort()
+    port.begin(with: ["/stuck", "/p"])
+    _ = port.actions()
+    _ = port.passToDeadline()
+    #expect(port.actions() == [.close, .open(path: "/p")])
+  }
+
+  @Test func `a search without a result is repeated`() {
+    var port = SupervisedPort.make(.finding)
+    #expect(port.passToDeadline() == .seconds(15))
+    _ = port.passToDeadline()
+    #expect(port.actions() == [.findPorts])
+  }
+
   @Test func `a port that is lost after failures is looked for after a pause`() {
     var port = SupervisedPort.make(.resting)
     port.machine.portGone(now: port.now)

@@ -93,6 +93,7 @@ struct SupervisorMachineTests {
           $0.machine.handleTimeout(now: $0.now)
         },
         leads: [
+          .finding: (.waiting, []), .opening: (.waiting, [.close]),
           .connecting: (.waiting, [.close]), .resting: (.connecting, [.connect]),
           .waiting: (.finding, [.findPorts]),
         ]),
@@ -112,8 +113,15 @@ struct SupervisorMachineTests {
     }
   }
 
+  @Test func `each state that waits for something else than a session has a deadline`() {
+    for state in Name.allCases {
+      let hasDeadline = SupervisedPort.make(state).machine.nextDeadline != nil
+      #expect(hasDeadline == ![Name.idle, .up, .ended].contains(state), "\(state)")
+    }
+  }
+
   @Test func `an early input changes no deadline`() {
-    for state in [Name.connecting, .resting, .waiting] {
+    for state in [Name.finding, .opening, .connecting, .resting, .waiting] {
       var port = SupervisedPort.make(state)
       let before = port.machine
       port.machine.handleTimeout(now: port.now)

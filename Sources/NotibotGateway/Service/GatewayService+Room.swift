@@ -7,6 +7,8 @@ extension GatewayService {
   /// For the sender, and for the user.
   static let noRoom = "no space left on the disk"
 
+  static let outboxIsFull = "the outbox is full"
+
   /// Why a message of this computer is refused.
   var publishRefusal: PushReason? {
     isStopping ? .shutdown : fullFiles.isEmpty ? nil : .serviceUnavailable

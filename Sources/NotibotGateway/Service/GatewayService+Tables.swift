@@ -168,7 +168,7 @@ extension GatewayService {
   nonisolated func take(_ report: ForwardingReport) async {
     switch report {
     case .delivered: deliveries.add(1, ordering: .relaxed)
-    case .queued, .duplicate, .rejected, .storeFull, .synced, .diverged, .newSource: break
+    case .queued, .duplicate, .rejected, .full, .storeFull, .synced, .diverged, .newSource: break
     case .gone, .removed, .outcomeUnknown, .expired, .refused, .action: await note(report)
     }
   }
@@ -176,10 +176,13 @@ extension GatewayService {
   private func note(_ report: ForwardingReport) {
     switch report {
     case .gone(let number, _), .removed(let number), .outcomeUnknown(let number), .expired(let number):
+      isOutboxFull = false
       noteGone(number)
     case .refused(let number, _): noteGone(number)
     case .action(let number, let action, let revision, let isStale):
       notePress(number, action, revision, isStale: isStale)
+    case .full(let limit):
+      warn("\(Self.outboxIsFull) (\(limit)): pushes that add to it get 503 until notifications leave it")
     case .delivered, .queued, .rejected, .duplicate, .storeFull, .synced, .diverged, .newSource: break
     }
   }
@@ -230,6 +233,7 @@ extension GatewayService {
       + connectionTables.filter(\.isFull).map {
         "all \($0.limit) connections of \($0.name) are in use; another one closes the least used one"
       } + intake.fullTables + (desk.with(\.isFull) ? ["too many decisions are undelivered"] : [])
+      + (isOutboxFull ? [Self.outboxIsFull] : [])
   }
 
   // MARK: Connections

@@ -96,6 +96,7 @@ actor GatewayService {
   private var writingAgain: Scheduled<Void>?
   /// Files that cannot be written because there is no room.
   var fullFiles: Set<String> = []
+  var isOutboxFull = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
@@ -281,8 +282,9 @@ actor GatewayService {
     let batch = changes
     changes = []
     submitting = Task {
-      let results = await gate.submit(batch.map(\.operation))
+      let (results, isFull) = await gate.submit(batch.map(\.operation))
       submitting = nil
+      if isFull { isOutboxFull = true }
       let now = clock.now()
       for (change, result) in zip(batch, results) {
         switch change.origin {
@@ -356,7 +358,8 @@ actor GatewayService {
       let isRefusing = hasStoreFailed || writingAgain != nil
       let reply = PushAnswer(
         reason: isRefusing ? .serviceUnavailable : outcome.reason, apnsID: apnsID,
-        detail: fullFiles.isEmpty ? nil : Self.noRoom)
+        detail: !fullFiles.isEmpty
+          ? Self.noRoom : outcome == .unavailable && isOutboxFull ? Self.outboxIsFull : nil)
       note(waiter.source, waiter.topic, waiter.token, reply, outcome.rawValue, waiter.began)
       waiter.answer(reply, outcome)
     }

@@ -7,8 +7,10 @@ struct OutboxGate: Sendable {
   let forwarder: Forwarder
 
   /// Submits changes in their order, together; the results are in the same order. Does not wait
-  /// while the outbox is full.
-  func submit(_ changes: [IntakeMachine.Operation]) async -> [IntakeMachine.Result] {
+  /// while the outbox is full, which it reports.
+  func submit(
+    _ changes: [IntakeMachine.Operation]
+  ) async -> (results: [IntakeMachine.Result], isFull: Bool) {
     let requests = changes.enumerated().map { index, operation in
       let id = UInt64(index)
       return switch operation {
@@ -19,13 +21,15 @@ struct OutboxGate: Sendable {
       }
     }
     let answers = await forwarder.submit(requests)
-    return changes.indices.map { index in
+    let isFull = answers.values.contains { if case .failure(.full) = $0 { true } else { false } }
+    let results = changes.indices.map { index -> IntakeMachine.Result in
       switch answers[UInt64(index)] ?? .failure(.stopped) {
       case .success(let acceptance): .done(acceptance.number)
       case .failure(.unknownNumber): .unknownNumber
       case .failure(.full), .failure(.keysFull), .failure(.journalFailed), .failure(.stopped): .failed
       }
     }
+    return (results, isFull)
   }
 
   /// With the key of a push, which is committed together with its change: a sender that repeats a

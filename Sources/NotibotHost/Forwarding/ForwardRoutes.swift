@@ -122,7 +122,7 @@ package struct ForwardRoutes: Sendable {
     switch report {
     case .gone, .expired, .removed, .outcomeUnknown: routes[number] = nil
     case .delivered, .refused: routes[number]?.stage = .delivered
-    case .queued, .rejected, .duplicate, .action, .storeFull, .synced, .diverged, .newSource: return
+    case .queued, .rejected, .duplicate, .action, .full, .storeFull, .synced, .diverged, .newSource: return
     }
     for client in clients.keys where clients[client]?.open.remove(number) != nil { endIfDone(client) }
   }

@@ -39,24 +39,24 @@ extension Forwarder {
         case .findPorts: findPorts()
         case .open(let path): open(path)
         case .close:
-          if hasWritten { line.channel?.flush() }
+          if hasWritten { line.port?.flush() }
           hasWritten = false
           closeLine()
         case .write(let bytes):
-          line.channel?.write(ByteBuffer(bytes: bytes), promise: nil)
+          line.port?.write(ByteBuffer(bytes: bytes), promise: nil)
           hasWritten = true
         case .commit(let changes): commit(changes)
         case .report(let report): publish(ForwardingReport(report))
         case .connection(let change): publish(change)
         case .text(let bytes): options.consoleText(bytes)
         case .finished:
-          if hasWritten { line.channel?.flush() }
+          if hasWritten { line.port?.flush() }
           hasWritten = false
           finish()
         }
       }
     } while refill()
-    if hasWritten { line.channel?.flush() }
+    if hasWritten { line.port?.flush() }
     armTimer()
   }
 
@@ -83,14 +83,35 @@ extension Forwarder {
       let acceptance = Acceptance(number: number, isDuplicate: true, hasKeyConflict: keyConflict)
       _ = submissions.finish(token, .success(acceptance))
     case .rejected(let rejection, let token):
-      guard submissions.finish(token, .failure(rejection)) else { return }
-    case .delivered, .refused, .gone, .expired, .removed, .action, .outcomeUnknown, .storeFull, .synced,
-      .diverged, .newSource:
+      if case .full(let limit) = rejection { noteFull(limit) }
+      guard submissions.finish(token, .failure(rejection)) else { return awaitRoom() }
+    case .delivered, .refused, .gone, .expired, .removed, .action, .outcomeUnknown, .full, .storeFull,
+      .synced, .diverged, .newSource:
       break
     }
-    if report.makesRoom { submissions.noteRoom() }
+    if report.makesRoom { noteRoom() }
     options.journalStep()
     yield(report)
+  }
+
+  private func noteFull(_ limit: Int) {
+    if !isFull { yield(.full(limit: limit)) }
+    isFull = true
+  }
+
+  private func noteRoom() {
+    submissions.noteRoom()
+    waitingForRoom?.cancel()
+    waitingForRoom = nil
+    if machine.entriesCount <= options.entriesLimit / 2 { isFull = false }
+  }
+
+  /// A submission waits for room, within the limit.
+  private func awaitRoom() {
+    guard waitingForRoom == nil, let limit = options.roomLimit else { return }
+    waitingForRoom = eventLoop.scheduleTask(in: .nanoseconds(limit.wholeNanoseconds)) {
+      self.assumeIsolated { $0.giveUp("queue all for", "the outbox is full, and nothing makes room in it") }
+    }
   }
 
   func yield(_ report: ForwardingReport) {
@@ -160,6 +181,9 @@ extension Forwarder {
   private func findPorts() {
     let (name, ports) = (name, ports)
     let isPinned = machine.supervisor.deviceID != nil
+    // The result of a search that was given up serves the next one.
+    guard !isSearching else { return }
+    isSearching = true
     NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: eventLoop) {
       Result { () throws(PortError) in try ports.candidates(for: name, isPinned: isPinned) }
     }.whenComplete { result in
@@ -168,6 +192,7 @@ extension Forwarder {
   }
 
   private func noteFound(_ result: Result<[PortAddress], any Error>) {
+    isSearching = false
     switch result {
     case .success(let addresses): machine.portsFound(addresses.map(\.description), now: now)
     case .failure(let error): machine.openFailed(failure(error), now: now)
@@ -176,29 +201,33 @@ extension Forwarder {
   }
 
   private func open(_ path: String) {
-    line.number += 1
-    let number = line.number
-    let (closed, loop) = (line.closed, eventLoop)
+    let number = line.begin()
+    let (former, loop) = (released, eventLoop)
     // The machine identifies ports by their text. A server is the only candidate of its name; all
     // others are serial devices.
-    let server = isRemote ? name.address : nil
+    let server = name.isRemote ? name.address : nil
     let address = server ?? .tty(path: path)
     let serialOptions = SerialOptions(bitsPerSecond: options.bitsPerSecond)
     let opening = eventLoop.makeFutureWithTask {
-      // Never open a port twice from this process.
-      try? await closed?.get()
-      _ = try await SerialChannel.open(address, options: serialOptions, on: loop) { channel in
+      try await self.awaitTurn(number, after: former)
+      return try await SerialChannel.open(address, options: serialOptions, on: loop) { channel in
         try channel.pipeline.syncOperations.addHandler(ForwarderHandler(forwarder: self, number: number))
       }
     }
-    line.opening = opening
+    released = opening.flatMap(\.closeFuture)
     opening.whenFailure { error in
       self.assumeIsolated { $0.noteOpenFailure(error, number: number) }
     }
   }
 
+  /// Never opens a port twice from this process, and none for an attempt that was given up.
+  private func awaitTurn(_ number: Int, after former: EventLoopFuture<Void>?) async throws {
+    try? await former?.get()
+    guard line.isOpening, line.number == number else { throw CancellationError() }
+  }
+
   private func noteOpenFailure(_ error: any Error, number: Int) {
-    guard line.number == number else { return }
+    guard line.fail(number) else { return }
     machine.openFailed(failure(error), now: now)
     obey()
   }
@@ -208,17 +237,26 @@ extension Forwarder {
   }
 
   func closeLine() {
-    line.number += 1
-    guard let channel = line.channel else { return }
-    line.channel = nil
-    line.closed = channel.closeFuture
-    channel.close(promise: nil)
+    // A server can take long to refuse; a port that opens too late is closed.
+    if line.isOpening, name.isRemote { released = nil }
+    line.close()?.close(promise: nil)
+  }
+
+  /// Waits until the port is closed: a close takes 250 ms at most, and an opening that a driver of
+  /// the kernel blocks is not awaited.
+  func portIsReleased() async {
+    guard let released else { return }
+    let wait = eventLoop.makePromise(of: Void.self)
+    let limit = eventLoop.scheduleTask(in: .seconds(2)) { wait.succeed() }
+    released.whenComplete { _ in wait.succeed() }
+    try? await wait.futureResult.get()
+    limit.cancel()
   }
 
   /// Tries again as soon as something appears where a port would. If the folder cannot be watched,
   /// the back-off finds the port later.
   func watchArrivals() async {
-    guard !isRemote else { return }
+    guard !name.isRemote else { return }
     let arrivals = try? await PortArrivals.watch(path: name.address?.path, on: eventLoop) { [weak self] _ in
       self?.assumeIsolated { $0.notePortsChanged() }
     }
@@ -234,34 +272,32 @@ extension Forwarder {
   // MARK: From the channel
 
   func attach(_ channel: any NIOCore.Channel, number: Int) {
-    guard line.number == number, line.channel == nil else {
+    guard line.attach(channel, number) else {
       channel.close(promise: nil)
       return
     }
-    line.channel = channel
     machine.portOpened(now: tick())
     obey()
   }
 
   func receive(_ buffer: ByteBuffer, number: Int) {
-    guard line.number == number else { return }
+    guard line.isOpen(number) else { return }
     machine.receive(buffer.readableBytesUInt8Span, now: tick())
   }
 
   func handleReadComplete(number: Int) {
-    guard line.number == number else { return }
+    guard line.isOpen(number) else { return }
     obey()
   }
 
   func handleWritability(_ isWritable: Bool, number: Int) {
-    guard line.number == number else { return }
+    guard line.isOpen(number) else { return }
     machine.handleWritability(isWritable, now: now)
     obey()
   }
 
   func receiveEndOfStream(number: Int) {
-    guard line.number == number else { return }
-    closeLine()
+    guard line.end(number) else { return }
     machine.receiveEndOfStream(now: now)
     obey()
   }

@@ -92,6 +92,7 @@ extension ForwardingConfiguration {
     outbox.resendsPlain = options.resendsPlain
     outbox.replaysPlain = options.replaysPlain
     supervisor.expectedDeviceID = name.deviceID ?? options.expectedDeviceID
+    if case .rfc2217(_, _, let remote) = name.address { supervisor.openPatience += remote.timeout * 2 }
     // A board that has to be found is at a serial device.
     if name.address?.hasRate ?? true { host.lineBitsPerSecond = Int(options.bitsPerSecond) }
   }

@@ -17,15 +17,6 @@ public actor Forwarder {
     case ended(NotibotError?)
   }
 
-  /// The port that is open or being opened. Its number distinguishes late events of earlier ports.
-  struct CurrentPort {
-    var number = 0
-    var channel: (any NIOCore.Channel)?
-    /// Completes when the former port is closed and its locks are released.
-    var closed: EventLoopFuture<Void>?
-    var opening: EventLoopFuture<Void>?
-  }
-
   /// The answer to a submission with a key.
   public struct Acceptance: Hashable, Sendable {
     /// The notification's number: the earlier one if the key was accepted before.
@@ -64,7 +55,14 @@ public actor Forwarder {
   var source: UInt32
   var state = State.running
   var timer = DriverTimer()
-  var line = CurrentPort()
+  var line = PortAttempts<any NIOCore.Channel>()
+  /// Completes when the last attempt has failed, or its port is closed and its locks are released.
+  var released: EventLoopFuture<Void>?
+  var isSearching = false
+  /// Whether `full` was reported.
+  var isFull = false
+  /// Ends the wait of submissions for room.
+  var waitingForRoom: Scheduled<Void>?
   var arrivals: PortArrivals?
   var submissions = Submissions()
   private var tokens: UInt64 = 1 << 63
@@ -210,7 +208,9 @@ public actor Forwarder {
       machine.finish(now: now)
       if let limit {
         finishing = eventLoop.scheduleTask(in: .nanoseconds(limit.wholeNanoseconds)) {
-          self.assumeIsolated { $0.giveUpFinishing() }
+          self.assumeIsolated {
+            $0.giveUp("deliver all to", "\($0.machine.statistics.unfinished) wait in the outbox")
+          }
         }
       }
       obey()
@@ -223,13 +223,18 @@ public actor Forwarder {
     beginStopping(error)
   }
 
-  private func giveUpFinishing() {
-    let count = machine.statistics.unfinished
+  /// Ends after a time limit, which a port that somebody else uses makes the error `portBusy`.
+  func giveUp(_ operation: String, _ reason: String) {
+    let obstacle = machine.supervisor.openFailure
     beginStopping(
       NotibotError(
-        code: .noAnswer, port: port, operation: "deliver all to", reason: "\(count) wait in the outbox",
-        hint: "they go out at the next run"))
+        code: obstacle?.code == .portBusy ? .portBusy : .noAnswer, port: port, operation: operation,
+        reason: ([reason] + [obstacle?.description].compactMap(\.self)).joined(separator: "; "),
+        hint: obstacle?.hint ?? "queued ones go out at the next run; others need room in it"))
   }
+
+  /// Why the port cannot be opened at present; `nil`: it can, or was not tried.
+  package var openFailure: NotibotError? { machine.supervisor.openFailure.map(NotibotError.init) }
 
   /// Waits for the end. Throws `NotibotError` if the caller did not end it, `CancellationError`
   /// after a cancellation.
@@ -264,8 +269,7 @@ public actor Forwarder {
     if case .running = state { beginStopping(nil) }
     tokens += 1
     await waitForEnd(tokens)
-    if !isRemote { try? await line.opening?.get() }
-    try? await line.closed?.get()
+    await portIsReleased()
     await arrivals?.close()
     try? await journalThread.shutdownGracefully()
     if let error = journal.close() { closingError = NotibotError(error) }
@@ -285,10 +289,6 @@ public actor Forwarder {
   func checkClosing() throws {
     if let closingError { throw closingError }
   }
-
-  /// Whether a port is on the network, where a refusal can take long; a port that opens too late is
-  /// closed.
-  var isRemote: Bool { name.isRemote }
 
   func beginStopping(_ error: NotibotError?) {
     guard case .running = state else { return }
@@ -318,6 +318,7 @@ public actor Forwarder {
     changeSink.finish()
     reportSink.finish()
     finishing?.cancel()
+    waitingForRoom?.cancel()
     let waiters = endWaiters
     endWaiters = [:]
     waiters.values.forEach { $0.resume() }

@@ -6,6 +6,9 @@ public struct ForwardingOptions: Sendable {
   /// Notifications that the outbox holds, on the device or not yet: 1...1 000 000. Beyond that
   /// `submit` waits.
   public var entriesLimit = 10_000
+  /// How long submissions wait for room in a full outbox, while nothing leaves it, before the
+  /// forwarder ends with the error `noAnswer`; `nil`: indefinitely.
+  package var roomLimit: Duration?
   /// Whether to send a notification of unknown outcome again to a device without identities: it can
   /// then show it twice; otherwise it can miss it. Source: PROTOCOL.md NTF-37.
   public var resendsPlain = true

@@ -41,6 +41,9 @@ public enum ForwardingReport: Hashable, Sendable {
   case action(Number, action: UInt32, revision: UInt16?, isStale: Bool)
   /// Its outcome is unknown, and it is not sent again.
   case outcomeUnknown(Number)
+  /// The outbox holds as many notifications as it can, so that submissions wait or are rejected
+  /// until some leave the display. Reported once, and again when half of them had left.
+  case full(limit: Int)
   /// The device's store is full; queued notifications are sent when there is room.
   case storeFull
   /// Host and device agree on what is on the display, after so many rounds of sending again.
@@ -107,7 +110,7 @@ extension ForwardingReport {
   var makesRoom: Bool {
     switch self {
     case .delivered, .gone, .expired, .removed, .outcomeUnknown, .newSource: true
-    case .queued, .rejected, .duplicate, .refused, .action, .storeFull, .synced, .diverged: false
+    case .queued, .rejected, .duplicate, .refused, .action, .full, .storeFull, .synced, .diverged: false
     }
   }
 }

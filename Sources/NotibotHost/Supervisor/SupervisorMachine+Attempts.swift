@@ -6,7 +6,7 @@ extension SupervisorMachine {
 
   mutating func find(_ reason: ConnectionReason, now: Instant) {
     attemptedAt = now
-    state = .finding(Round(reason: reason))
+    state = .finding(Round(reason: reason), deadline: now + options.openPatience)
     actions.append(.findPorts)
   }
 
@@ -23,8 +23,13 @@ extension SupervisorMachine {
     var round = round
     if !round.candidates.isEmpty { round.candidates.removeFirst() }
     guard let next = round.candidates.first else { return finish(round, now: now) }
-    state = .opening(round)
-    actions.append(.open(path: next))
+    open(next, round, now: now)
+  }
+
+  /// Opens the first candidate of a round.
+  mutating func open(_ port: String, _ round: Round, now: Instant) {
+    state = .opening(round, deadline: now + options.openPatience)
+    actions.append(.open(path: port))
   }
 
   /// A round ended without a session.
@@ -222,4 +227,11 @@ extension PortFailure {
   static let noPort = PortFailure(
     code: .noBoard, port: "port", operation: "find", reason: "no board is connected",
     hint: "plug the board in", healsByWaiting: true)
+
+  /// The operation has no result yet. It is given up, and begun again.
+  static func late(_ operation: String, _ port: String, after limit: Duration) -> PortFailure {
+    PortFailure(
+      code: .noAnswer, port: port, operation: operation, reason: "no result in \(limit.components.seconds) s",
+      hint: "check the cable, the server, and the kernel's messages", healsByWaiting: true)
+  }
 }

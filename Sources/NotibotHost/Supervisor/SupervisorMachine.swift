@@ -9,7 +9,7 @@ package enum SupervisorAction: Hashable, Sendable {
   /// Open this port; the answer is `portOpened` or `openFailed`. A port that is still closing is
   /// waited for.
   case open(path: String)
-  /// Close the port at once; report no more of its events.
+  /// Close the port at once, or give up opening it; report no more of its events.
   case close
   /// Request a session, without a limit: this machine has its own.
   case connect
@@ -21,8 +21,8 @@ package enum SupervisorAction: Hashable, Sendable {
 ///
 /// States: *idle* → `start` → *finding* → `portsFound` → *opening* → `portOpened` → *connecting* →
 /// `sessionOpened` → *up*.
-/// - *finding*, *opening* → `openFailed` → the next candidate, or *waiting* → time, or
-///   `portsChanged` → *finding*.
+/// - *finding*, *opening* → `openFailed`, or patience over → the next candidate, or *waiting* →
+///   time, or `portsChanged` → *finding*.
 /// - *connecting* → patience over → the port is closed; the next candidate, or *waiting*. A refused
 ///   session likewise.
 /// - *connecting* → a board with another id → closed; the next candidate, or *waiting*.
@@ -30,13 +30,15 @@ package enum SupervisorAction: Hashable, Sendable {
 /// - *connecting*, *resting*, *up* → `portGone` → *finding* at once, or *waiting* after failures.
 /// - *finding*, *opening* in the first round → all candidates failed for good → *ended*. Any →
 ///   `stop` → *ended*.
-/// Any other input in a state is late, and is ignored; a port that opens too late is closed.
+/// Any other input in a state is late, and is ignored; a port that opens too late is closed. Each
+/// state has a deadline, except *up*, whose session has timers, *idle*, which `start` ends, and
+/// *ended*.
 package struct SupervisorMachine: Equatable, Sendable {
   package enum State: Equatable, Sendable {
     case idle
-    case finding(Round)
+    case finding(Round, deadline: Instant)
     /// The round's first candidate is being opened.
-    case opening(Round)
+    case opening(Round, deadline: Instant)
     /// The port is open and a session is requested. `candidates` of the round begins with this
     /// port.
     case connecting(Round, Attempt)
@@ -124,20 +126,19 @@ package struct SupervisorMachine: Equatable, Sendable {
 
   /// The ports that can be the device's, the best first; the one used last is tried before them.
   package mutating func portsFound(_ ports: [String], now: Instant) {
-    guard case .finding(var round) = state else { return }
+    guard case .finding(var round, _) = state else { return }
     round.candidates = ordered(ports.filter { !isAvoided($0, now: now) })
     guard let first = round.candidates.first else {
       if ports.isEmpty { note(.noPort, in: &round) }
       return finish(round, now: now)
     }
-    state = .opening(round)
-    actions.append(.open(path: first))
+    open(first, round, now: now)
   }
 
   /// The requested port is open.
   package mutating func portOpened(now: Instant) {
     switch state {
-    case .opening(let round):
+    case .opening(let round, _):
       guard let port = round.candidates.first else { return }
       connect(port, round, patience: patience, now: now)
     case .ended, .waiting: actions.append(.close)
@@ -148,10 +149,10 @@ package struct SupervisorMachine: Equatable, Sendable {
   /// The requested port cannot be opened, or the ports cannot be listed.
   package mutating func openFailed(_ failure: PortFailure, now: Instant) {
     switch state {
-    case .finding(var round):
+    case .finding(var round, _):
       note(failure, in: &round)
       finish(round, now: now)
-    case .opening(var round):
+    case .opening(var round, _):
       note(failure, in: &round)
       tryNext(round, now: now)
     case .idle, .connecting, .resting, .up, .waiting, .ended: break
@@ -179,12 +180,12 @@ package struct SupervisorMachine: Equatable, Sendable {
   package mutating func portsChanged(now: Instant) {
     for port in avoided.keys { avoided[port] = now }
     switch state {
-    case .finding(var round):
+    case .finding(var round, let deadline):
       round.isOutdated = true
-      state = .finding(round)
-    case .opening(var round):
+      state = .finding(round, deadline: deadline)
+    case .opening(var round, let deadline):
       round.isOutdated = true
-      state = .opening(round)
+      state = .opening(round, deadline: deadline)
     case .connecting(_, let attempt):
       // The right board can have returned while another one is probed.
       guard let lastPort, attempt.port != lastPort else { return }
@@ -250,6 +251,12 @@ package struct SupervisorMachine: Equatable, Sendable {
   /// Executes everything that is due.
   package mutating func handleTimeout(now: Instant) {
     switch state {
+    case .finding(_, let deadline) where now >= deadline:
+      openFailed(.late("find", "ports", after: options.openPatience), now: now)
+    case .opening(let round, let deadline) where now >= deadline:
+      actions.append(.close)
+      let port = round.candidates.first ?? "port"
+      openFailed(.late("open", port, after: options.openPatience), now: now)
     case .waiting(let until) where now >= until: find(.retried, now: now)
     case .resting(let port, let until, let reason) where now >= until:
       connect(port, Round(reason: reason, candidates: [port]), patience: patience, now: now)
@@ -266,10 +273,16 @@ package struct SupervisorMachine: Equatable, Sendable {
     actions.popFirst()
   }
 
+  /// Why the port cannot be opened, if that was the last report.
+  package var openFailure: PortFailure? {
+    if case .openFailed(let failure)? = lastReported?.reason { failure } else { nil }
+  }
+
   /// When to call `handleTimeout`; `nil`: not before another input.
   package var nextDeadline: Instant? {
     switch state {
-    case .idle, .finding, .opening, .up, .ended: nil
+    case .idle, .up, .ended: nil
+    case .finding(_, let deadline), .opening(_, let deadline): deadline
     case .connecting(_, let attempt): attempt.deadline
     case .resting(_, let until, _), .waiting(let until): until
     }

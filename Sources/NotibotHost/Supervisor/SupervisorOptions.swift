@@ -9,6 +9,9 @@ package struct SupervisorOptions: Hashable, Sendable {
   package var longestPause = Duration.seconds(2)
   /// The least time between two attempts, even if the ports change constantly.
   package var attemptSpacing = Duration.milliseconds(20)
+  /// How long the ports are looked for, and how long one is being opened, at most. Longer than the
+  /// limits of the port itself, which has a better reason.
+  package var openPatience = Duration.seconds(15)
   /// How long a device has to open a session once its port is open; doubled after each failure, up
   /// to `restartPatience`. A receiver that has gone deaf recovers only when the port is reopened.
   package var sessionPatience = Duration.seconds(2)

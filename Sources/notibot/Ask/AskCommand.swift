@@ -129,6 +129,7 @@ struct AskCommand: AsyncParsableCommand {
       record.choice = labels.indices.contains(Int(number)) ? labels[Int(number)] : nil
     case .left(let reason): record.reason = reason
     case .timedOut: record.reason = "timeout"
+    case .notShown: record.reason = "notShown"
     }
     if json {
       Output.data(Output.record(record))
@@ -143,17 +144,25 @@ struct AskCommand: AsyncParsableCommand {
       throw ArgumentParser.ExitCode(FailureKind.testFailed.rawValue)
     case .timedOut:
       throw CommandFailure(.noAnswer, "no choice within \(timeout.printable)")
+    case .notShown(let obstacle):
+      throw CommandFailure(
+        obstacle?.code == .portBusy ? .portBusy : .noAnswer,
+        "the question was not shown within \(timeout.printable): "
+          + (obstacle?.description ?? "no session with the device"),
+        remedy: obstacle?.hint ?? "")
     }
   }
 }
 
 /// What a question came to.
-enum AskAnswer: Hashable, Sendable {
+enum AskAnswer: Sendable {
   /// Counted from 0.
   case action(UInt32)
   /// Dismissed or evicted at the display.
   case left(reason: String)
   case timedOut
+  /// It never was on the display; the reason, if the port could not be opened.
+  case notShown(NotibotError?)
 }
 
 /// The line of `--json`.

@@ -3,18 +3,24 @@ import NIOPosix
 import NotibotHost
 import NotibotProtocol
 import SerialLink
+import Synchronization
 
 /// One question on the display, from its submission to its removal.
 struct AskRun: Sendable {
   /// How long the removal of the question is waited for.
   private static let removalLimit = Duration.seconds(2)
 
+  /// Whether the question was on the display.
+  private final class Display: Sendable {
+    let hasShown = Atomic(false)
+  }
+
   let forwarder: Forwarder
 
   /// Asks, and waits for the choice. The question is removed on every exit.
   func answer(to question: DisplayNotification, within limit: Duration) async throws -> AskAnswer {
     let deadline = ContinuousClock.now + limit
-    let number = try await forwarder.submit(question)
+    let number = try await forwarder.submitIfRoom(question)
     do {
       let answer = try await choice(of: number, until: deadline)
       await remove(number)
@@ -27,9 +33,11 @@ struct AskRun: Sendable {
 
   private func choice(of number: Int64, until deadline: ContinuousClock.Instant) async throws -> AskAnswer {
     let forwarder = forwarder
+    let display = Display()
     let answer = try await withThrowingTaskGroup(of: AskAnswer?.self) { group in
       group.addTask {
         for await report in forwarder.reports {
+          if report == .delivered(number) { display.hasShown.store(true, ordering: .relaxed) }
           if let answer = try Self.answer(in: report, to: number) { return answer }
         }
         return nil
@@ -41,6 +49,9 @@ struct AskRun: Sendable {
       let first = try await group.next() ?? nil
       group.cancelAll()
       return first
+    }
+    if case .timedOut? = answer, !display.hasShown.load(ordering: .relaxed) {
+      return .notShown(await forwarder.openFailure)
     }
     if let answer { return answer }
     // The forwarder has ended, or this task was cancelled.
@@ -69,7 +80,7 @@ struct AskRun: Sendable {
     case .refused(number, let error):
       throw CommandFailure(.refused, "the device refused the question: \(error)")
     case .queued, .rejected, .duplicate, .delivered, .refused, .gone, .expired, .removed, .action,
-      .outcomeUnknown, .storeFull, .synced, .diverged, .newSource:
+      .outcomeUnknown, .full, .storeFull, .synced, .diverged, .newSource:
       return nil
     }
   }

@@ -46,7 +46,7 @@ struct ForwardCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Time limit for deliveries after the end of the input, 0.1-604800 (default: none).",
+      "Time limit for deliveries after the end of the input, and for room in a full outbox, 0.1-604800 (default: none).",
       valueName: "seconds"))
   var timeout: Double?
 
@@ -118,6 +118,7 @@ struct ForwardCommand: AsyncParsableCommand {
     options.resendsPlain = !noResend
     options.replaysPlain = replay
     options.mergesChanges = true
+    options.roomLimit = timeout.map { .seconds($0) }
     if let step = KillStep() { options.journalStep = { step.pass() } }
     return options
   }
@@ -141,6 +142,7 @@ struct ForwardCommand: AsyncParsableCommand {
         try await ForwardSocket.serve(at: listen, group: group, forwarder, results)
       } else {
         try await Self.feed(InputLines(path: "-"), to: forwarder, results)
+        if let timeout { Self.endBlocked(after: .seconds(timeout)) }
         if !noWait { try await forwarder.finish(within: timeout.map { .seconds($0) }) }
       }
     }
@@ -158,6 +160,14 @@ struct ForwardCommand: AsyncParsableCommand {
     await printing.value
     try await forwarder.ended()
     try outcome.get()
+  }
+
+  /// The forwarder ends little more than 2 s after its limit, unless its disk or the reader of the
+  /// output is blocked.
+  private static func endBlocked(after limit: Duration) {
+    Interruption.end(
+      after: limit + .seconds(3),
+      with: CommandFailure(.noAnswer, "the time limit was reached, and the disk or the output is blocked"))
   }
 
   private static func feed(

@@ -63,7 +63,7 @@ struct ForwardDocument: Encodable, Sendable {
       self.init(result: "action", number: number, action: action)
       (rev, stale) = (revision, revision.map { _ in isStale })
     case .outcomeUnknown(let number): self.init(result: "unknown", number: number)
-    case .storeFull, .synced, .diverged, .newSource: return nil
+    case .full, .storeFull, .synced, .diverged, .newSource: return nil
     }
   }
 
@@ -91,7 +91,7 @@ extension ForwardingRejection {
 
 /// An event of the connection or of the whole outbox.
 struct ForwardEvent: Encodable, Sendable {
-  /// `connecting`, `up`, `suspect`, `down`, `ended`, `storeFull`, `synced`, `diverged` or
+  /// `connecting`, `up`, `suspect`, `down`, `ended`, `full`, `storeFull`, `synced`, `diverged` or
   /// `newSource`.
   var event: String
   var port: String?
@@ -125,6 +125,9 @@ struct ForwardEvent: Encodable, Sendable {
 
   init?(_ report: ForwardingReport) {
     switch report {
+    case .full(let limit):
+      self.init(event: "full")
+      reason = "the outbox holds \(limit) notifications, queued or on the display"
     case .storeFull: self.init(event: "storeFull")
     case .synced(let rounds):
       self.init(event: "synced")
@@ -143,6 +146,8 @@ struct ForwardEvent: Encodable, Sendable {
   var text: String {
     let place = port.map { " \($0.printable)" } ?? ""
     switch event {
+    case "full":
+      return "\((reason ?? "").printable): others wait until some leave it; see --entries-limit"
     case "storeFull": return "the device's store is full; queued notifications are sent when it has room"
     case "synced": return (rounds ?? 0) == 0 ? "in sync with the device" : "in sync with the device again"
     case "diverged": return "the device's notifications differ from the sent ones; continuing"

@@ -177,7 +177,7 @@ final class ForwardResults: Sendable {
       guard let number = document.number else { return }
       show(document, clients: state.withLock { $0.routes.clients(of: number) })
       state.withLock { $0.routes.note(report, of: number) }
-    case .storeFull, .synced, .diverged, .newSource: break
+    case .full, .storeFull, .synced, .diverged, .newSource: break
     }
   }
 

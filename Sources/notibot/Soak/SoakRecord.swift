@@ -154,6 +154,7 @@ final class SoakRecord: Sendable {
       case .refused(let number, _):
         state.counts.refused += 1
         state.waiting[number] = nil
+      case .full: break
       case .storeFull: state.counts.storeFull += 1
       case .synced(let rounds):
         if state.isCheckDue, rounds > 0 { state.counts.differences += 1 }

@@ -246,10 +246,14 @@ struct SoakRun: Sendable {
         try await clock.sleep(until: min(end, start + .seconds(Double(sent) / rate)))
         continue
       }
-      let batch = record.takeIndices(due).map { SubmissionRequest(.add(notification($0)), token: UInt64($0)) }
-      sent += due
-      let results = await forwarder.submit(batch)
-      record.noteTaken(results.values.count { if case .success = $0 { true } else { false } })
+      // Without a device the outbox is full before the time is over.
+      let batch = record.takeIndices(due).map {
+        SubmissionRequest(.add(notification($0)), token: UInt64($0), whenFull: .reject)
+      }
+      let taken = await forwarder.submit(batch).values.count { if case .success = $0 { true } else { false } }
+      record.noteTaken(taken)
+      sent += taken
+      if taken < due { try await clock.sleep(for: .milliseconds(100)) }
       await takeBack(record.takeExcess(over: keep), forwarder)
       try Task.checkCancellation()
       if record.lacksIdentity {
