@@ -31,6 +31,8 @@ extension Scenario {
     var separate = Draw(seed: seed ^ 0x6B65_7973)
     drawKeys(&separate)
     drawExpiries(&separate)
+    var opening = Draw(seed: seed ^ 0x706F_7274)
+    if opening.chance(0.4) { openingTrouble = Double(opening.number(5...60)) / 100 }
     steps.sort { $0.time < $1.time }
   }
 

@@ -55,6 +55,17 @@ package struct Scenario: Equatable, Sendable {
     case strangerTookPath = "another path, because a stranger has the old one"
   }
 
+  /// How an attempt to open a port differs from the usual one.
+  package enum Opening: String, Equatable, Sendable, CaseIterable {
+    case slow = "opens slowly"
+    case late = "fails late"
+    case never = "never opens"
+    /// Its channel ends before it was open, and it fails later.
+    case ends = "ends early"
+    /// The failure is never reported.
+    case onlyEnds = "only ends"
+  }
+
   /// An event at a given time. `pick` is reduced modulo the number of candidates at that time.
   package enum Event: Equatable, Sendable {
     /// Notification number `content` is submitted, by the host with this number.
@@ -116,6 +127,8 @@ package struct Scenario: Equatable, Sendable {
   package var journalEvent: JournalEvent
   /// The capacity of an outbox, in entries.
   package var entriesLimit: Int
+  /// The share of attempts to open a port that are not usual, in the fault phase.
+  package var openingTrouble = 0.0
 
   /// The timestamp of content 0. Content n has this plus n.
   package static let firstTimestamp: UInt32 = 1_700_000_000

@@ -4,15 +4,6 @@ import NotibotProtocol
 
 /// A computer with a journal on its disk, on which the forwarding program runs or not.
 struct SimulatedHost {
-  /// The program's state of its port.
-  enum Port: Equatable {
-    case closed
-    /// Requested; the answer comes later.
-    case opening(path: String)
-    /// Open; `isGone` once the board behind it has disappeared.
-    case open(path: String, board: Int, isGone: Bool)
-  }
-
   /// A commit in progress.
   struct Commit {
     var changes: [JournalChange]
@@ -29,7 +20,8 @@ struct SimulatedHost {
     /// Counts the lives of all hosts; timers of an earlier life are ignored.
     var number: Int
     var machine: ForwardingMachine
-    var port = Port.closed
+    /// The port, which is a board's number.
+    var port = PortAttempts<Int>()
     var commit: Commit?
     var isWritable = true
     var isStopping = false

@@ -142,23 +142,49 @@ extension SimulatedWorld {
   }
 
   private func askForPort(_ path: String, host index: Int) {
-    guard let life = hosts[index].life else { return }
-    hosts[index].life?.port = .opening(path: path)
-    after(.microseconds(Int.random(in: 50...5000, using: &random)), .portOpens(life: life.number))
+    guard let life = hosts[index].life, let attempt = hosts[index].life?.port.begin() else { return }
+    let usual = Duration.microseconds(Int.random(in: 50...5000, using: &random))
+    let opens = Timer.portOpens(life: life.number, attempt: attempt, path: path)
+    let fails = Timer.portFails(life: life.number, attempt: attempt)
+    let isUsual = isCalm || Double.random(in: 0..<1, using: &openings) >= scenario.openingTrouble
+    guard !isUsual, let trouble = Scenario.Opening.allCases.randomElement(using: &openings) else {
+      return after(usual, opens)
+    }
+    let time = Duration.milliseconds(Int.random(in: 10...20_000, using: &openings))
+    trace.add(now, "host\(index)", "its port \(trouble.rawValue) (\(time))")
+    counts.badOpenings += 1
+    switch trouble {
+    case .slow: after(time, opens)
+    case .late: after(time, fails)
+    case .never: break
+    case .ends:
+      after(usual, .portEnds(life: life.number, attempt: attempt))
+      after(time, fails)
+    case .onlyEnds: after(usual, .portEnds(life: life.number, attempt: attempt))
+    }
   }
 
-  func openPort(ofLife number: Int) {
-    guard let index = hosts.indices.first(where: { hosts[$0].life?.number == number }),
-      case .opening(let path)? = hosts[index].life?.port
-    else { return }
+  private func host(ofLife number: Int) -> Int? { hosts.firstIndex { $0.life?.number == number } }
+
+  func failPort(_ attempt: Int, ofLife number: Int, reason: String = "no answer") {
+    guard let index = host(ofLife: number), hosts[index].life?.port.fail(attempt) == true else { return }
+    let failure = PortFailure(code: .noBoard, port: "port", reason: reason, healsByWaiting: true)
+    hosts[index].life?.machine.openFailed(failure, now: now)
+  }
+
+  /// As the forwarder's driver does at the end of a channel.
+  func endPort(_ attempt: Int, ofLife number: Int) {
+    guard let index = host(ofLife: number), hosts[index].life?.port.end(attempt) == true else { return }
+    hosts[index].life?.machine.receiveEndOfStream(now: now)
+  }
+
+  func openPort(_ path: String, _ attempt: Int, ofLife number: Int) {
     guard let board = boards.firstIndex(where: { $0.isThere && $0.path == path }) else {
-      hosts[index].life?.port = .closed
-      let failure = PortFailure(
-        code: .noBoard, port: path, reason: "no such file or directory", healsByWaiting: true)
-      hosts[index].life?.machine.openFailed(failure, now: now)
-      return
+      return failPort(attempt, ofLife: number, reason: "no such file or directory")
     }
-    hosts[index].life?.port = .open(path: path, board: board, isGone: false)
+    guard let index = host(ofLife: number),
+      hosts[index].life?.port.attach(board, attempt) == true
+    else { return }
     hosts[index].life?.isWritable = true
     boards[board].wired.noticeHost(isPresent: true, now: now)
     tap = WorldTap(isOn: trace.isOn)
@@ -167,14 +193,12 @@ extension SimulatedWorld {
   }
 
   private func closePort(of index: Int) {
-    guard let port = hosts[index].life?.port else { return }
-    hosts[index].life?.port = .closed
-    guard case .open(_, let board, let isGone) = port, !isGone else { return }
+    guard let board = hosts[index].life?.port.close() else { return }
     boards[board].wired.noticeHost(isPresent: false, now: now)
   }
 
   private func write(_ bytes: [UInt8], of index: Int) {
-    guard case .open(_, let board, false)? = hosts[index].life?.port, boards[board].isThere else { return }
+    guard let board = hosts[index].life?.port.port, boards[board].isThere else { return }
     counts.bytesToDevice += bytes.count
     traceFrames(bytes, from: .host, host: index)
     boards[board].wired.receive(bytes, now: now)

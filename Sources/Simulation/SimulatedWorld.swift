@@ -11,7 +11,10 @@ package final class SimulatedWorld {
   /// An event that is due at a given time.
   enum Timer {
     case startHost(Int)
-    case portOpens(life: Int)
+    case portOpens(life: Int, attempt: Int, path: String)
+    case portFails(life: Int, attempt: Int)
+    /// The channel of an attempt ends before it was open.
+    case portEnds(life: Int, attempt: Int)
     case commitEnds(life: Int)
     case stopEnds(life: Int)
     case replug(Scenario.Return, wasPowered: Bool)
@@ -50,6 +53,8 @@ package final class SimulatedWorld {
   var isUnsettled = true
   /// Whether a stranger's board was ever plugged in: from then on hosts are given the id of ours.
   var hasStranger = false
+  /// Decides how ports open; of its own, so that it changes nothing else in a run.
+  var openings: SeededGenerator
   /// A power loss that is scheduled for the next commit.
   var interruption: Scenario.Event?
   /// Whether a commit is affected by a power loss, so that nothing more reaches the disk.
@@ -90,6 +95,7 @@ package final class SimulatedWorld {
       SimulatedHost(journal: SimulatedJournal(seed: random.next()))
     }
     self.random = random
+    openings = SeededGenerator(seed: scenario.seed ^ 0x6F70_656E)
   }
 
   /// The boards that are or were plugged in.
@@ -101,7 +107,7 @@ package final class SimulatedWorld {
   func run(until end: Instant, unless isDone: () -> Bool = { false }) throws(Violation) {
     try exchange()
     while !isDone() {
-      guard let next = nextMoment, next <= end else {
+      guard let next = try nextMoment(), next <= end else {
         now = max(now, end)
         return
       }
@@ -111,7 +117,8 @@ package final class SimulatedWorld {
     }
   }
 
-  private var nextMoment: Instant? {
+  /// When something is due; nil: nothing is.
+  private func nextMoment() throws(Violation) -> Instant? {
     var earliest: Instant?
     func consider(_ moment: Instant?) {
       guard let moment else { return }
@@ -119,7 +126,13 @@ package final class SimulatedWorld {
     }
     for (time, _) in timers { consider(time) }
     for board in activeBoards { consider(boards[board].wired.nextDeadline) }
-    if !isHostAsleep { for host in hosts.indices { consider(hosts[host].life?.machine.nextDeadline) } }
+    if !isHostAsleep {
+      for host in hosts.indices {
+        let deadline = deadline(of: host)
+        try checkProgress(of: host, deadline)
+        consider(deadline)
+      }
+    }
     if nextStep < scenario.steps.count, !isCalm { consider(scenario.steps[nextStep].time) }
     return earliest
   }
@@ -140,11 +153,32 @@ package final class SimulatedWorld {
     }
     guard !isHostAsleep else { return }
     for index in hosts.indices {
-      if let deadline = hosts[index].life?.machine.nextDeadline, deadline <= now {
+      if let deadline = deadline(of: index), deadline <= now {
         setClock(of: index)
         hosts[index].life?.machine.handleTimeout(now: now)
       }
     }
+  }
+
+  private func deadline(of host: Int) -> Instant? {
+    guard let life = hosts[host].life, mutant != .endlessOpenings || !life.port.isOpening else { return nil }
+    return life.machine.nextDeadline
+  }
+
+  /// A host that runs waits for a time, a commit, or the result of an attempt to open a port:
+  /// without any of them only luck would continue it.
+  private func checkProgress(of host: Int, _ deadline: Instant?) throws(Violation) {
+    guard deadline == nil, let life = hosts[host].life, !life.isFinished, life.commit == nil else { return }
+    let isAwaiting =
+      life.port.isOpening
+      && timers.contains { _, timer in
+        switch timer {
+        case .portOpens(life.number, life.port.number, _), .portFails(life.number, life.port.number): true
+        case _: false
+        }
+      }
+    guard !isAwaiting else { return }
+    throw Violation(.neverStuck, "host \(host) waits for nothing", at: now)
   }
 
   private var isHostAsleep: Bool { isCalm && mutant == .sleepingHost }
@@ -154,7 +188,9 @@ package final class SimulatedWorld {
   private func fire(_ timer: Timer) throws(Violation) {
     switch timer {
     case .startHost(let host): try startHost(host)
-    case .portOpens(let life): openPort(ofLife: life)
+    case .portOpens(let life, let attempt, let path): openPort(path, attempt, ofLife: life)
+    case .portFails(let life, let attempt): failPort(attempt, ofLife: life)
+    case .portEnds(let life, let attempt): endPort(attempt, ofLife: life)
     case .commitEnds(let life): try endCommit(ofLife: life)
     case .stopEnds(let life):
       guard let host = hosts.firstIndex(where: { $0.life?.number == life }) else { return }
@@ -203,8 +239,7 @@ package final class SimulatedWorld {
   }
 
   private func isOpen(_ host: Int, on board: Int) -> Bool {
-    guard case .open(_, board, false)? = hosts[host].life?.port else { return false }
-    return true
+    hosts[host].life?.port.port == board
   }
 
   private func updateWritability(of host: Int, board: Int) {
@@ -222,8 +257,9 @@ package final class SimulatedWorld {
     if !boards[board].isThere {
       boards[board].wired.noticeHost(isPresent: false, now: now)
       for host in hosts.indices {
-        guard case .open(let path, board, false)? = hosts[host].life?.port else { continue }
-        hosts[host].life?.port = .open(path: path, board: board, isGone: true)
+        guard isOpen(host, on: board), let number = hosts[host].life?.port.number,
+          hosts[host].life?.port.end(number) == true
+        else { continue }
         hosts[host].life?.machine.receiveEndOfStream(now: now)
       }
     }

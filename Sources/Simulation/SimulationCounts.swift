@@ -24,6 +24,8 @@ package struct SimulationCounts: Equatable, Sendable {
   package var sessions = 0
   package var reboots = 0
   package var unplugs = 0
+  /// Ports that opened slowly, failed late, never opened, or ended before.
+  package var badOpenings = 0
   /// Reported actions, and the stale ones among them.
   package var actions = 0
   package var staleActions = 0
@@ -94,7 +96,8 @@ package struct SimulationCounts: Equatable, Sendable {
       \.notifications, \.repeated, \.duplicates, \.expired, \.updates, \.removals, \.delivered, \.shown,
       \.announced, \.gone, \.presses,
       \.sessions,
-      \.reboots, \.unplugs, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits, \.newSources,
+      \.reboots, \.unplugs, \.badOpenings, \.lives, \.kills, \.powerLosses, \.commits, \.failedCommits,
+      \.newSources,
       \.diverged, \.bytesToDevice, \.resends, \.actions, \.staleActions,
     ]
   }

@@ -24,6 +24,7 @@ package struct Violation: Error, Equatable, Sendable {
     case rightBoard = "a board with another id shows nothing of ours"
     case queuesBounded = "queues stay within their limits"
     case noBusyLoop = "time advances"
+    case neverStuck = "a host that runs waits for a time or for a result"
     case journalOpens = "a journal opens after every crash"
     case nothingLost = "every queued notification that is neither gone nor removed is on the display"
     case newestContent = "every notification on the display has its newest content"

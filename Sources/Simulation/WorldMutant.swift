@@ -25,6 +25,8 @@ package enum WorldMutant: String, CaseIterable, Sendable {
   case repeatedReports
   /// The host gets no time once the faults have stopped.
   case sleepingHost
+  /// The hosts get no time while a port is being opened.
+  case endlessOpenings
   /// A report that a notification was delivered is made when it is queued.
   case prematureDelivery
 }

@@ -32,6 +32,10 @@ struct WorldMutantTests {
     #expect(broken(by: .deviceWithoutMemory).contains(.staysAway))
   }
 
+  @Test func `a port that never opens, and a host without a deadline for it, are detected`() {
+    #expect(broken(by: .endlessOpenings) == [.neverStuck])
+  }
+
   @Test func `a repeated report, and an early one, are detected`() {
     #expect(broken(by: .repeatedReports).isSubset(of: [.reportedOnce, .deliveredWasShown]))
     #expect(broken(by: .prematureDelivery) == [.deliveredWasShown])

@@ -39,12 +39,14 @@ struct SimulationReport: Encodable {
   private var resends: Int
   private var reboots: Int
   private var unplugs: Int
+  private var badOpenings: Int
   private var hostKills: Int
   private var powerLosses: Int
   private var commits: Int
   private var commitsFailed: Int
   private var lost: Int
   private var doubled: Int
+  private var stuck: Int
   private var failures: Int
   private var failed: [Failure]
 
@@ -73,6 +75,7 @@ struct SimulationReport: Encodable {
     resends = counts.resends
     reboots = counts.reboots
     unplugs = counts.unplugs
+    badOpenings = counts.badOpenings
     hostKills = counts.kills
     powerLosses = counts.powerLosses
     commits = counts.commits
@@ -80,6 +83,9 @@ struct SimulationReport: Encodable {
     lost = summary.failures.count { $0.violation?.rule == .nothingLost }
     doubled = summary.failures.count {
       $0.violation?.rule == .storedOnce || $0.violation?.rule == .announcedOnce
+    }
+    stuck = summary.failures.count {
+      [.neverStuck, .noBusyLoop, .outboxIdle].contains($0.violation?.rule)
     }
     failures = summary.failuresCount
     failed = summary.failures.compactMap { outcome in
@@ -111,11 +117,13 @@ struct SimulationReport: Encodable {
       ("retransmissions", "\(resends)"),
       ("reboots", "\(reboots)"),
       ("unplugs", "\(unplugs)"),
+      ("bad openings", "\(badOpenings)"),
       ("host kills", "\(hostKills)"),
       ("power losses", "\(powerLosses)"),
       ("commits", "\(commits), \(commitsFailed) failed"),
       ("lost", "\(lost)"),
       ("doubled", "\(doubled)"),
+      ("stuck", "\(stuck)"),
       ("failures", "\(failures)"),
     ]
     for (name, value) in rows {
