@@ -225,7 +225,7 @@ struct EmulateCommand: AsyncParsableCommand {
       try Output.json(announcement)
     } else {
       let place = announcement.usbip.map { "usbip: \($0) busid \(announcement.busid ?? "") " } ?? ""
-      Output.data(place + announcement.port)
+      Output.data((place + announcement.port).printable)
       if let view = announcement.view { Output.note("the display is at \(view)") }
       Output.note(
         "emulating '\(announcement.profile)', seed \(announcement.seed), faults \(announcement.faults); press Ctrl-C to exit"
