@@ -218,7 +218,7 @@ final class GatewayStore: Sendable {
   }
 
   /// Runs `body` in a transaction of its own. Blocks.
-  func change<Value>(_ body: (Database) throws -> Value) throws(JournalError) -> Value {
+  func change<Value: Sendable>(_ body: (Database) throws -> Value) throws(JournalError) -> Value {
     do {
       return try files.withLock { files in
         defer { _ = files.recordCommit() }
