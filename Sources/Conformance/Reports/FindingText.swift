@@ -17,13 +17,14 @@ enum FindingText {
 
   private static func show(any value: Any, _ isPDU: Bool) -> String {
     switch value {
+    // First: an empty array is an array of any type.
+    case let values as any Collection where values.isEmpty: return "none"
     case let bytes as [UInt8]:
       let hex = "[\(Wire.hex(bytes, limit: 64))]"
-      return isPDU && !bytes.isEmpty ? "\(PayloadText.attribute(bytes)) \(hex)" : hex
-    case let frames as [WireFrame] where !frames.isEmpty:
+      return isPDU ? "\(PayloadText.attribute(bytes)) \(hex)" : hex
+    case let frames as [WireFrame]:
       return frames.map(FrameText.line).joined(separator: "; ")
     case let number as UInt64 where number > 0xFFFF: return "\(number) (0x\(String(number, radix: 16)))"
-    case let values as any Collection where values.isEmpty: return "none"
     case _: return "\(value)"
     }
   }
