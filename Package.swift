@@ -220,6 +220,10 @@ let package = Package(
     .testTarget(
       name: "GatewayTests", dependencies: ["Digests", "GatewayRules", "NotibotProtocol"],
       swiftSettings: settings),
+    // Parts of the program that need no process.
+    .testTarget(
+      name: "ProgramTests", dependencies: ["notibot", "NotibotHost", "NotibotProtocol", "SerialLink"],
+      swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol", "SerialLink"],
       swiftSettings: settings),

@@ -219,6 +219,53 @@ import Testing
     #expect(!ending.output.contains(" fault at "))
   }
 
+  @Test func `a hash of zeros is unknown, and two cores are two lists`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.build(in: directory)
+    func hex(_ value: Int) -> String { "0x" + String(value, radix: 16) + ":0x3fc8f1e0" }
+    let text = """
+      Guru Meditation Error: Core  0 panic'ed (Interrupt wdt timeout on CPU0). \r
+      \r
+      Core  0 register dump:\r
+      \r
+      Backtrace:\(hex(built.fault))\(hex(built.back))\r
+      \r
+      Core  1 register dump:\r
+      \r
+      Backtrace: \(hex(built.back))\r
+      ELF file SHA256: 0000000000000000\r
+      Rebooting...\r
+
+      """
+    let ending = try await monitor(built.elf, Array(text.utf8))
+    let lines = ending.lines.filter { $0.hasPrefix("    ") }
+    #expect(
+      lines.map { $0.split(separator: " ").prefix(2).last } == ["0:", "fault", "_start", "1:", "_start"])
+  }
+
+  @Test func `what comes behind a crash is not delayed while it is decoded`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.buildBacktrace(in: directory)
+    let gate = directory.file("gate")
+    _ = try await directory.writeProgram(
+      "#!/bin/sh\nuntil [ -e '\(gate)' ]; do sleep 0.05; done\n", to: "gdb-multiarch")
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let terminal = try ControlledTerminal()
+    let monitor = try Program(
+      [
+        "monitor", "-p", terminal.path, "--elf", built.elf, "--json", "--no-fail-on-crash", "--until", "over",
+        "--timeout", "600",
+      ], environment: ["PATH": directory.path + ":" + path])
+    _ = try await monitor.errors.line(0)
+    terminal.write(built.panic + Array("next\r\n".utf8))
+    var index = 0
+    while try await !monitor.output.line(index).contains(#""text":"next""#) { index += 1 }
+    _ = try directory.write("", to: "gate")
+    while try await JSON(parsing: monitor.output.line(index))["event"] != "crash" { index += 1 }
+    terminal.write(Array("over\r\n".utf8))
+    #expect(await monitor.ending().status == .exited(0))
+  }
+
   @Test(arguments: ["/etc/passwd", "/nowhere.elf", "/bin/true", "/dev/zero"])
   func `what is not an ELF file of a board is refused`(path: String) async throws {
     let ending = try await run("monitor", "-p", "emu:", "--elf", path)

@@ -97,6 +97,57 @@ struct MonitorMachineTests {
     #expect(line.take() == [.text(ConsoleLine(.console, [3, 0x4C], end: .silence))])
   }
 
+  @Test func `each byte of an unfinished line is shown 200 ms later, however many follow`() {
+    var line = MonitoredLine()
+    line.receive("Connecting")
+    var shownBytes = 0
+    for count in 1...30 {
+      line.pass(.milliseconds(100))
+      if case .text(let text)? = line.take().last { shownBytes = text.bytes.count }
+      line.receive(".")
+      if count > 2 { #expect(shownBytes >= "Connecting".utf8.count + count - 3) }
+    }
+  }
+
+  @Test(arguments: [
+    ("a\r\nb\r\n", ["a", "b"]), ("a\r\r\nb\r\r\n\r\r\n", ["a", "b", ""]), ("a\rb\rc\r", ["a", "b", "c"]),
+    ("\ra\n\n", ["a", ""]), ("\r\n\r\na\r\n\n", ["", "", "a", ""]), ("50 %\r60 %\r\n", ["50 %", "60 %"]),
+  ])
+  func `CR, LF and both end a line`(text: String, lines: [String]) {
+    for pieceBytes in 1...3 {
+      #expect(contents(of: Array(text.utf8), pieceBytes: pieceBytes).names == lines)
+    }
+  }
+
+  @Test(arguments: ["é", "日", "\u{1B}[0;32m", "\u{1F600}"])
+  func `a cut character or colour waits for its rest`(whole: String) {
+    for cut in 1..<whole.utf8.count {
+      var line = MonitoredLine()
+      line.receive(Array("esp> ".utf8) + whole.utf8.prefix(cut))
+      line.pass(.seconds(1))
+      #expect(line.take().names == ["esp> "])
+      line.receive(Array(whole.utf8.dropFirst(cut)) + Array("y\n".utf8))
+      let text = ConsoleLine(.console, Array("esp> \(whole)y".utf8), reportedBytes: 5)
+      #expect(line.take() == [.text(text)])
+    }
+  }
+
+  @Test func `two frames of a binary log are one hint, and their zeros damage no frame`() {
+    var line = MonitoredLine()
+    // Level 3, 15 bytes, ending with the CRC-8.
+    let frame = Self.bytes("02 0C 0F 00 03 44 40 00 00 00 01 00 00 00 D6")
+    for _ in 0..<40 { line.receive(frame) }
+    line.machine.finish(now: line.now)
+    let names = line.take().names
+    #expect(names.count { $0 == "binary log" } == 1)
+    #expect(!names.dropFirst(3).contains { $0 == "crc" || $0 == "malformed" })
+    var noise = MonitoredLine()
+    noise.receive(
+      Self.bytes("02 0C 0F 00 03 44 40 00 00 00 01 00 00 00 00") + frame + Array("text\n".utf8) + frame)
+    noise.machine.finish(now: noise.now)
+    #expect(!noise.take().names.contains("binary log"))
+  }
+
   @Test func `a line without an end is split at its limit`() {
     var line = MonitoredLine()
     line.receive([UInt8](repeating: UInt8(ascii: "x"), count: 3 * ConsoleText.lineLimitBytes))
@@ -155,7 +206,7 @@ struct MonitorMachineTests {
       case .text(let text): seen += text.bytes.count
       case .damage(let damage): seen += damage.bytes.count
       case .frame: (seen, frames) = (seen + 18, frames + 1)
-      case .opened, .lost, .boot, .crash, .rebootLoop: break
+      case .opened, .lost, .boot, .crash, .warning, .rebootLoop, .binaryLog: break
       }
     }
     #expect(seen == sent, "seed \(seed)")
@@ -232,6 +283,8 @@ extension Sequence<MonitorRecord.Content> {
       case .damage(let damage): damage.kind.rawValue
       case .boot(let cause): "boot \(cause)"
       case .crash(let crash): "crash \(crash.kind.rawValue)"
+      case .warning(let warning): "warning \(warning.kind.rawValue)"
+      case .binaryLog: "binary log"
       case .rebootLoop(let boots): "loop \(boots)"
       }
     }

@@ -11,6 +11,15 @@ struct PatternTests {
 
   @Test(
     arguments: [
+      ("ok$", nil), ("ok\\b", nil), ("o\\B", "o"), ("k\\B", nil), ("ok", "ok"), ("^tests ", "tests "),
+      ("ok|tests$", "ok"),
+    ] as [(String, String?)])
+  func `the end of text that goes on is no end`(pattern: String, match: String?) throws {
+    #expect(try Pattern(pattern).firstMatch(in: "tests 1/10 ok", isWhole: false) == match)
+  }
+
+  @Test(
+    arguments: [
       ("abc", "xabcx", "abc"), ("", "abc", ""), ("a|b", "xb", "b"), ("ab|a", "ab", "ab"), ("a|ab", "ab", "a"),
       ("a*", "aaa", "aaa"), ("a*?", "aaa", ""), ("a+?b", "aab", "aab"), ("a??b", "ab", "ab"),
       ("(a|b)*c", "abac", "abac"), ("x{2}", "xxx", "xx"), ("x{2,}", "xxx", "xxx"), ("x{0,2}", "xxx", "xx"),

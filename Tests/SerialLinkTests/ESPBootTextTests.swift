@@ -17,6 +17,8 @@ import Testing
       "rst:0x1 (POWERON_RESET),boot:0x3 (DOWNLOAD_BOOT(UART0/UART1/SDIO_REI_REO_V2))\nwaiting for download\n",
       "POWERON_RESET", true
     ),
+    ("e??ts\u{FF}rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI)\n", "DEEPSLEEP_RESET", false),
+    ("rst:0x6 (N/A),boot:0x13 (unk)\n", "N/A", false),
     (
       "rst:0x1 (A),boot:0x4 (DOWNLOAD(USB/UART0/1))\nwaiting for download\nrst:0x7 (B),boot:0xc (SPI)\n", "B",
       false
@@ -31,7 +33,9 @@ import Testing
   @Test(arguments: [
     "", "rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)", "rst:0x1 (POWERON)\n", "boot:0xc (X)\n",
     "rst:0x,boot:0x\n",
-    "rst:0x1 (),boot:0xc (X)\n", "rst:0x1 (\(String(repeating: "A", count: 41))),boot:0xc (X)\n",
+    "rst:0x1 (),boot:0xc (X)\n", "rst:0x1 (\(String(repeating: "A", count: 61))),boot:0xc (X)\n",
+    "first:0x1 (A),boot:0x1 (B)\n", "burst:0x40, worst:0x10\n", "_rst:0x1 (A),boot:0x1 (B)\n",
+    "rst:0x100 (A),boot:0x1 (B)\n", "rst:0x1 (A), boot:0x1 (B)\n", "rst:0x1 (A b),boot:0x1 (B)\n",
     "I (31) boot: hello\n",
   ])
   func `an incomplete boot line is ignored`(text: String) {
@@ -39,14 +43,18 @@ import Testing
   }
 
   @Test(arguments: [
-    ("TG0WDT_SYS_RESET", ESPResetCause.Trouble.watchdog), ("RTCWDT_BROWN_OUT_RESET", .brownout),
-    ("PANIC", .panic), ("CPU_LOCKUP", .lockup), ("POWERON_RESET", nil), ("SW_CPU_RESET", nil),
-    ("EXT_CPU_RESET", nil),
+    ("0x1 (POWERON)", ESPResetCause.Meaning.intended), ("0x2 (EXT_SYS_RESET)", .intended),
+    ("0x3 (RTC_SW_SYS_RST)", .software), ("0x5 (SLEEP_WAKEUP)", .intended), ("0x6 (SDIO_RESET)", .intended),
+    ("0x7 (TG0WDT_SYS_RESET)", .trouble(.watchdog)), ("0x10 (LP_WDT_SYS)", .trouble(.watchdog)),
+    ("0xc (SW_CPU)", .software), ("0xf (RTCWDT_BROWN_OUT_RESET)", .trouble(.brownout)),
+    ("0xf (LP_BOD_SYS)", .trouble(.brownout)), ("0x12 (SUPER_WDT_RST)", .trouble(.watchdog)),
+    ("0x13 (GLITCH_RTC_RST)", .trouble(.brownout)), ("0x15 (USB_UART_HPSYS)", .intended),
+    ("0x17 (POWER_GLITCH_RESET)", .trouble(.brownout)), ("0x17 (CHIP_USB_UART_RESET)", .intended),
+    ("0x1a (CPU_LOCKUP)", .trouble(.lockup)), ("0x14 (EFUSE_RST)", .unknown), ("0x0 (NO_MEAN)", .unknown),
+    ("0xa (INTRUSION_RST)", .unknown), ("0x7f (unk)", .unknown),
   ])
-  func `a cause shows whether there was a fault`(
-    cause: String, trouble: ESPResetCause.Trouble?
-  ) {
-    #expect(ESPBootText(lastIn: Array("rst:0x1 (\(cause)),boot:0x1 (X)\n".utf8))?.cause.trouble == trouble)
+  func `the number of a cause says who wanted the start`(cause: String, meaning: ESPResetCause.Meaning) {
+    #expect(ESPBootText(lastIn: Array("rst:\(cause),boot:0x1 (X)\n".utf8))?.cause.meaning == meaning)
   }
 
   @Test func `SYNC is esptool's, and its answer is found anywhere`() {

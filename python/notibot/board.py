@@ -73,9 +73,8 @@ class Console(_program.Closing):
     def __next__(self) -> Line:
         while not self._waiting:
             record = next(self._stream)
-            texts = [record["text"]] if record["event"] == "text" else []
-            texts = record["lines"] if record["event"] == "crash" else texts
-            self._waiting.extend(Line(text, record["time"]) for text in texts)
+            if record["event"] == "text":
+                self._waiting.append(Line(record["text"], record["time"]))
         return self._waiting.popleft()
 
     def close(self) -> None:

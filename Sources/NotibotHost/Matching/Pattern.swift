@@ -6,7 +6,7 @@
 /// leftmost, and of those the one that a backtracking engine would try first; but a repetition
 /// never ends with an empty iteration while a non-empty one is possible. Back-references and
 /// look-around cannot be matched this way and are refused.
-package struct Pattern: Sendable {
+package struct Pattern: Equatable, Sendable {
   /// The longest expression, in Unicode scalars.
   package static let lengthLimit = 1000
   /// The deepest nesting of groups.
@@ -34,9 +34,12 @@ package struct Pattern: Sendable {
   package func matches(_ text: String) -> Bool { firstMatch(in: text) != nil }
 
   /// The first match in `text`; `nil` when there is none.
-  package func firstMatch(in text: String) -> String? {
+  /// - Parameter isWhole: whether no more text follows. Otherwise its end is neither an end (`$`)
+  ///   nor
+  ///   a word boundary, nor the absence of one.
+  package func firstMatch(in text: String, isWhole: Bool = true) -> String? {
     let scalars = Array(text.unicodeScalars)
-    guard let range = program.firstMatch(in: scalars) else { return nil }
+    guard let range = program.firstMatch(in: scalars, isWhole: isWhole) else { return nil }
     var match = String.UnicodeScalarView()
     match.append(contentsOf: scalars[range])
     return String(match)
@@ -63,11 +66,12 @@ enum PatternAssertion: Equatable, Sendable {
   case noWordBoundary
 
   /// Whether it holds in front of `index`.
-  func holds(at index: Int, in text: [Unicode.Scalar]) -> Bool {
+  func holds(at index: Int, in text: [Unicode.Scalar], isWhole: Bool) -> Bool {
     switch self {
     case .start: return index == 0
-    case .end: return index == text.count
+    case .end: return index == text.count && isWhole
     case .wordBoundary, .noWordBoundary:
+      guard isWhole || index < text.count else { return false }
       let before = index > 0 && ScalarSet.Class.word.contains(text[index - 1])
       let after = index < text.count && ScalarSet.Class.word.contains(text[index])
       return (before != after) == (self == .wordBoundary)

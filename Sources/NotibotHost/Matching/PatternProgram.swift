@@ -93,7 +93,8 @@ struct PatternProgram: Equatable, Sendable {
 
     /// Adds the thread at `first`, advanced to where it consumes a scalar or has matched.
     mutating func add(
-      _ first: Int, start: Int, at index: Int, in text: [Unicode.Scalar], _ instructions: [Instruction]
+      _ first: Int, start: Int, at index: Int, in text: [Unicode.Scalar], isWhole: Bool,
+      _ instructions: [Instruction]
     ) {
       stack.append(first)
       while let next = stack.popLast() {
@@ -105,28 +106,31 @@ struct PatternProgram: Equatable, Sendable {
           stack.append(other)
           stack.append(preferred)
         case .assert(let assertion):
-          if assertion.holds(at: index, in: text) { stack.append(next + 1) }
+          if assertion.holds(at: index, in: text, isWhole: isWhole) { stack.append(next + 1) }
         case .take, .match: all.append((next, start))
         }
       }
     }
   }
 
-  /// The range of the first match.
-  func firstMatch(in text: [Unicode.Scalar]) -> Range<Int>? {
+  /// The range of the first match; `isWhole`: see `Pattern.firstMatch`.
+  func firstMatch(in text: [Unicode.Scalar], isWhole: Bool = true) -> Range<Int>? {
     var current = Ways(count: instructions.count)
     var next = Ways(count: instructions.count)
     var found: Range<Int>?
     for index in 0...text.count {
       // Once a match is found, later starts are not considered.
-      if found == nil { current.add(0, start: index, at: index, in: text, instructions) }
+      if found == nil {
+        current.add(0, start: index, at: index, in: text, isWhole: isWhole, instructions)
+      }
       if current.all.isEmpty, found != nil { return found }
       next.all.removeAll(keepingCapacity: true)
       ways: for way in current.all {
         switch instructions[way.instruction] {
         case .take(let set):
           guard index < text.count, set.contains(text[index]) else { continue }
-          next.add(way.instruction + 1, start: way.start, at: index + 1, in: text, instructions)
+          next.add(
+            way.instruction + 1, start: way.start, at: index + 1, in: text, isWhole: isWhole, instructions)
         case .match:
           found = way.start..<index
           // The threads after it are less preferred.

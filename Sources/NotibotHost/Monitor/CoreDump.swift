@@ -33,6 +33,8 @@ package struct CoreDump: Equatable, Sendable {
       self.bytes = nil
       return bytes.isEmpty ? .broken("it is empty") : .complete(bytes)
     }
+    // Messages of the dump's writer can come between its lines.
+    if LogLine(Array(line.utf8)) != nil || line.isEmpty { return nil }
     // Each line is encoded on its own.
     guard let more = decode(line) else { return fail("a line is not Base64") }
     guard bytes.count + more.count <= Self.limitBytes else {

@@ -4,9 +4,11 @@ package import NotibotProtocol
 /// Reports the traffic of a line without taking part in it: text, frames of both directions,
 /// damage, crashes, boots.
 ///
-/// It sends nothing. Every byte except zeros is reported as part of a frame, of a damaged frame or
-/// of a line of text (FRM-12). States: *closed* → `portOpened` → *open* → `portLost` → *closed*.
-/// Bytes in *closed* are late and are ignored.
+/// It sends nothing. Every byte except zeros and the ends of lines is reported as part of a frame,
+/// of a damaged frame (FRM-12) or of a line of text, in order; text within 0.2 s, unless it can be
+/// the beginning of a frame (FRM-9). Crashes and restarts are reported in addition. States:
+/// *closed* → `portOpened` → *open* → `portLost` → *closed*. Bytes in *closed* are late and are
+/// ignored.
 package struct MonitorMachine: Equatable, Sendable {
   private enum State: Equatable {
     case closed
@@ -23,6 +25,7 @@ package struct MonitorMachine: Equatable, Sendable {
   private var framedLog = ConsoleText(.framedLog)
   private var crashes = CrashDetector()
   private var boots = BootHistory()
+  private var binaryLog = BinaryLog()
   private var records: Deque<MonitorRecord> = []
 
   package init() {}
@@ -33,6 +36,7 @@ package struct MonitorMachine: Equatable, Sendable {
   package mutating func portOpened(_ port: String, now: Instant) {
     (device, host) = (FrameDecoder(receiving: .fromDevice), FrameDecoder(receiving: .fromHost))
     silence = TextSilence()
+    binaryLog = BinaryLog()
     state = .open
     records.append(MonitorRecord(at: now, .opened(port: port)))
   }
@@ -54,6 +58,7 @@ package struct MonitorMachine: Equatable, Sendable {
     case .closed: break
     case .open:
       counts.bytes += UInt64(bytes.count)
+      if binaryLog.receive(bytes) { records.append(MonitorRecord(at: now, .binaryLog)) }
       var start = 0
       while start < bytes.count {
         // Zero by zero, so that each damaged frame is detected on its own and both directions keep
@@ -91,6 +96,11 @@ package struct MonitorMachine: Equatable, Sendable {
       state = .closed
     }
   }
+
+  // MARK: Queries
+
+  /// Whether what was received shows that the rate is right.
+  package var isUnderstood: Bool { counts.frames > 0 || binaryLog.isDetected }
 
   // MARK: Outputs
 
@@ -149,7 +159,9 @@ package struct MonitorMachine: Equatable, Sendable {
     switch (frame.header.type, frame.header.channel) {
     case (.hello, _):
       // A malformed one is not counted elsewhere: the frame itself is shown.
-      if let hello = try? Hello(parsing: frame.payload) { publish(crashes.receive(hello), now: now) }
+      if let hello = try? Hello(parsing: frame.payload) {
+        publish(crashes.receive(hello, now: now), now: now)
+      }
     case (.udata, .log):
       var lines: [MonitorRecord] = []
       framedLog.receive(frame.payload, now: now, into: &lines)
@@ -161,8 +173,13 @@ package struct MonitorMachine: Equatable, Sendable {
   }
 
   private mutating func note(_ damage: DamagedFrame, now: Instant) {
-    counts.damagedFrames += 1
     var lines: [MonitorRecord] = []
+    // The zeros of a binary log delimit nothing.
+    if binaryLog.isDetected {
+      console.receive(damage.bytes, now: now, into: &lines)
+      return read(lines, now: now)
+    }
+    counts.damagedFrames += 1
     console.breakOff(into: &lines)
     read(lines, now: now)
     records.append(MonitorRecord(at: now, .damage(damage)))
@@ -176,7 +193,7 @@ package struct MonitorMachine: Equatable, Sendable {
     console.breakOff(into: &lines)
     framedLog.breakOff(into: &lines)
     read(lines, now: now)
-    publish(crashes.finish(), now: now)
+    publish(crashes.finish(now: now), now: now)
   }
 
   /// Emits lines, with the events that they cause.
@@ -203,10 +220,13 @@ package struct MonitorMachine: Equatable, Sendable {
       case .crash(let crash):
         counts.crashes += 1
         records.append(MonitorRecord(at: now, .crash(crash)))
-      case .boot(let cause):
+      case .warning(let warning):
+        counts.warnings += 1
+        records.append(MonitorRecord(at: now, .warning(warning)))
+      case .boot(let cause, let isIntended):
         counts.boots += 1
         records.append(MonitorRecord(at: now, .boot(cause: cause)))
-        if boots.noteBoot(now: now) {
+        if !isIntended, boots.noteBoot(now: now) {
           records.append(MonitorRecord(at: now, .rebootLoop(boots: BootHistory.loopBoots)))
         }
       }

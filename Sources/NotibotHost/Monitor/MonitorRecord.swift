@@ -13,9 +13,23 @@ package struct MonitorRecord: Equatable, Sendable {
     case damage(DamagedFrame)
     /// The device restarted; `cause` is the name given by its ROM or its HELLO, printable.
     case boot(cause: String)
+    /// The lines were reported as text before.
     case crash(Crash)
-    /// This many boots in `BootHistory.loopWindow`; reported once until it has stopped.
+    /// A fault after which the program goes on; as a crash.
+    case warning(Crash)
+    /// This many boots that nobody intended in `BootHistory.loopWindow`; reported once until it has
+    /// stopped.
     case rebootLoop(boots: Int)
+    /// The device's log is binary: only its ELF file has the texts. Reported once for each opening.
+    case binaryLog
+
+    /// The report of a crash or a warning.
+    package var report: Crash? {
+      switch self {
+      case .crash(let crash), .warning(let crash): crash
+      case .opened, .lost, .text, .frame, .damage, .boot, .rebootLoop, .binaryLog: nil
+      }
+    }
   }
 
   /// The time of its first byte.
@@ -38,8 +52,9 @@ package struct ConsoleLine: Equatable, Sendable {
   }
 
   package enum End: Equatable, Sendable {
+    /// LF, CR, or CRs and LF.
     case newline
-    /// Silence after the text, as after a prompt. The next line of this source repeats these bytes.
+    /// None after 0.2 s, as after a prompt. The next line of this source repeats these bytes.
     case silence
     /// It is longer than `ConsoleText.lineLimitBytes`; the next line of this source continues it.
     case limit
@@ -48,12 +63,12 @@ package struct ConsoleLine: Equatable, Sendable {
   }
 
   package var source: Source
-  /// Unchanged, without the newline and the carriage return before it.
+  /// Unchanged, without its end.
   package var bytes: [UInt8]
   package var end: End
   /// How many of `bytes` were already in a record that ended in silence.
   package var reportedBytes: Int
-  /// Whether it is part of a crash, which reports it again.
+  /// Whether it is part of the report of a crash or a warning.
   package var isInCrash: Bool
 
   package init(
@@ -94,5 +109,6 @@ package struct MonitorCounts: Equatable, Sendable {
   package var frames: UInt64 = 0
   package var damagedFrames: UInt64 = 0
   package var boots: UInt64 = 0
+  package var warnings: UInt64 = 0
   package var crashes: UInt64 = 0
 }

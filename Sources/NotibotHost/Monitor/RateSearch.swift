@@ -11,6 +11,8 @@ package struct RateSearch: Equatable, Sendable {
   package enum Step: Equatable, Sendable {
     /// Most of it is not text, and no other rate may be tried.
     case doubt
+    /// It is text in another encoding than UTF-8.
+    case otherEncoding
     /// Set this rate.
     case attempt(UInt32)
     /// The rate that is set is right.
@@ -54,18 +56,20 @@ package struct RateSearch: Equatable, Sendable {
 
   /// Takes bytes as received.
   ///
-  /// - Parameter frames: the number of whole frames so far: one proves that the rate is right.
-  package mutating func receive(_ bytes: [UInt8], frames: UInt64) -> Step? {
+  /// - Parameter isUnderstood: whether a whole frame was among them: it proves that the rate is
+  ///   right.
+  package mutating func receive(_ bytes: [UInt8], isUnderstood: Bool) -> Step? {
     switch state {
     case .done: return nil
     case .listening:
-      if frames > 0 { return finish(nil) }
+      if isUnderstood { return finish(nil) }
       guard let share = strangeShare(with: bytes, skipping: 0, of: Self.sampleBytes) else { return nil }
       guard share >= Self.strangePercent else { return finish(nil) }
+      if hasTextLines { return finish(.otherEncoding) }
       guard maySearch else { return finish(.doubt) }
       return attempt(Self.candidates.filter { $0 != first }[...])
     case .trying(let rest):
-      if frames > 0 { return finish(.found(rate)) }
+      if isUnderstood { return finish(.found(rate)) }
       guard
         let share = strangeShare(with: bytes, skipping: Self.attemptBytes, of: Self.attemptBytes)
       else { return nil }
@@ -93,6 +97,13 @@ package struct RateSearch: Equatable, Sendable {
     guard sample.count == skipped + size else { return nil }
     let characters = String(decoding: sample[skipped...], as: UTF8.self).unicodeScalars
     return characters.count(where: isStrange) * 100 / characters.count
+  }
+
+  /// Whether the sample has lines, and no control character but those of text: what a wrong rate
+  /// makes of text has both kinds.
+  private var hasTextLines: Bool {
+    sample.contains(UInt8(ascii: "\n"))
+      && sample.allSatisfy { $0 >= 0x20 && $0 != 0x7F || 0x08...0x0D ~= $0 || $0 == 0x1B }
   }
 
   /// At the first rate the zero of a frame is not strange; text has none.

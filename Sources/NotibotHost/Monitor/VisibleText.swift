@@ -41,8 +41,25 @@ package struct VisibleText: Equatable, Sendable {
     self.colored = hasColor ? colored + "\u{1B}[0m" : colored
   }
 
+  /// The length of `bytes` without a character or a colour sequence at its end whose rest is
+  /// missing.
+  static func wholeLengthBytes(_ bytes: [UInt8]) -> Int {
+    let tail = bytes.suffix(sequenceLimitBytes - 1)
+    if let escape = tail.lastIndex(of: 0x1B),
+      sequenceEnd(in: bytes + [UInt8(ascii: "m")], at: escape) != nil
+        || escape == bytes.count - 1, !bytes[escape...].contains(UInt8(ascii: "m"))
+    {
+      return escape
+    }
+    // A first byte of UTF-8 with fewer bytes behind it than it announces.
+    guard let first = bytes.suffix(3).lastIndex(where: { $0 >= 0xC2 }) else { return bytes.count }
+    let length = bytes[first] >= 0xF0 ? 4 : bytes[first] >= 0xE0 ? 3 : 2
+    let isWhole = first + length <= bytes.count || bytes[(first + 1)...].contains { $0 & 0xC0 != 0x80 }
+    return isWhole ? bytes.count : first
+  }
+
   /// The end of the colour sequence that begins at `index`; nil if there is none.
-  private static func sequenceEnd(in bytes: [UInt8], at index: Int) -> Int? {
+  static func sequenceEnd(in bytes: [UInt8], at index: Int) -> Int? {
     guard bytes[index] == 0x1B, index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "[") else {
       return nil
     }

@@ -5,18 +5,17 @@ package struct ESPBootText: Hashable, Sendable {
   /// Whether it waits for an image, instead of starting the app.
   package let isInLoader: Bool
 
-  private static let bootLabel = Array("boot:0x".utf8)
   private static let lineLimitBytes = 256
 
   /// The last start in `bytes` with a complete line; `nil` if there is none.
   package init?(lastIn bytes: some BidirectionalCollection<UInt8>) {
     let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     let isWhole = bytes.last.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? false
-    var found: (cause: ESPResetCause, boot: String)?
+    var found: ESPBootLine?
     var isWaiting = false
     for line in isWhole ? lines[...] : lines.dropLast() {
       let line = Array(line.prefix(Self.lineLimitBytes))
-      if let start = Self.start(line) {
+      if let start = ESPBootLine(in: line) {
         found = start
         isWaiting = false
       } else if line.starts(with: "waiting for download".utf8) {
@@ -25,17 +24,7 @@ package struct ESPBootText: Hashable, Sendable {
     }
     guard let found else { return nil }
     cause = found.cause
-    isInLoader = isWaiting || found.boot.hasPrefix("DOWNLOAD")
-  }
-
-  /// `rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)`, anywhere in a line, because noise can
-  /// precede it.
-  private static func start(_ line: [UInt8]) -> (cause: ESPResetCause, boot: String)? {
-    guard let cause = ESPResetCause(in: line),
-      let boot = ESPBootWord.word(
-        after: bootLabel, in: line, limitBytes: ESPResetCause.nameLimitBytes)
-    else { return nil }
-    return (cause, boot)
+    isInLoader = isWaiting || found.mode.hasPrefix("DOWNLOAD")
   }
 }
 

@@ -11,6 +11,8 @@ struct CrashDecoder: Sendable {
   /// A function that was active; innermost first.
   struct Frame: Equatable, Sendable {
     var address: UInt32
+    /// If the device printed more than one.
+    var core: Int?
     /// All printable.
     var function: String
     var file: String
@@ -22,6 +24,9 @@ struct CrashDecoder: Sendable {
       return "0x" + String(address, radix: 16) + " \(function)\(place)"
     }
   }
+
+  /// The frames of a report, and a warning if they can be wrong or are missing.
+  typealias Decoded = (frames: [Frame], warning: String?)
 
   /// By the machine of the ELF file: its name, and programs that read it, the best first.
   private static let programs: [UInt16: (machine: String, names: [String])] = [
@@ -42,6 +47,7 @@ struct CrashDecoder: Sendable {
 
   let elf: String
   private let program: String
+  private let isRISCV: Bool
   private let debugger: CrashDebugger?
   private let knownHash = KnownHash()
 
@@ -70,18 +76,19 @@ struct CrashDecoder: Sendable {
           + known.names.dropFirst().joined(separator: ", "))
     }
     program = found
-    debugger = known.machine == "RISC-V" ? CrashDebugger() : nil
+    isRISCV = known.machine == "RISC-V"
+    debugger = isRISCV ? CrashDebugger() : nil
   }
 
   /// The frames of a crash, and a warning if they can be wrong or are missing. Takes at most 20 s,
   /// and ends at `end`.
   func frames(
     of crash: Crash, until end: ContinuousClock.Instant? = nil
-  ) -> (frames: [Frame], warning: String?) {
+  ) -> Decoded {
     let own = ContinuousClock.now + Self.limit
     let end = end.map { min($0, own) } ?? own
-    let addresses = crash.codeAddresses
-    guard !addresses.isEmpty else { return ([], nil) }
+    let parts = crash.parts.filter { !$0.crash.codeAddresses(isRISCV: isRISCV).isEmpty }
+    guard !parts.isEmpty else { return ([], nil) }
     if let hash = crash.elfHash, let own = knownHash.value(of: elf), !own.hasPrefix(hash) {
       return (
         [],
@@ -89,9 +96,20 @@ struct CrashDecoder: Sendable {
           + "the device printed \(hash)"
       )
     }
-    guard let debugger, let core = crash.riscvCoreFile else {
-      return lookUp(addresses, until: end)
+    var result: Decoded = ([], nil)
+    for part in parts {
+      var decoded = decode(part.crash, until: end)
+      if parts.count > 1 { for index in decoded.frames.indices { decoded.frames[index].core = part.core } }
+      result = (result.frames + decoded.frames, result.warning ?? decoded.warning)
     }
+    return result
+  }
+
+  private func decode(
+    _ crash: Crash, until end: ContinuousClock.Instant
+  ) -> Decoded {
+    let addresses = crash.codeAddresses(isRISCV: isRISCV)
+    guard let debugger, let core = crash.riscvCoreFile else { return lookUp(addresses, until: end) }
     do {
       return (try debugger.frames(of: core, in: elf, within: (end - .now) / 2), nil)
     } catch {
@@ -104,7 +122,7 @@ struct CrashDecoder: Sendable {
   /// Without the stack: the functions at these addresses.
   private func lookUp(
     _ addresses: [Crash.CodeAddress], until end: ContinuousClock.Instant
-  ) -> (frames: [Frame], warning: String?) {
+  ) -> Decoded {
     let lookedUp = addresses.map { "0x" + String($0.lookedUp, radix: 16) }
     let arguments = ["-pfiaC", "-e", elf] + lookedUp
     switch ChildOutput.of(program, arguments, limit: end - .now, Self.outputLimitBytes) {

@@ -22,6 +22,9 @@ struct MonitorCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Exit with 1 when a line matches.", valueName: "regex"))
   var failOn: String?
 
+  @Flag(help: "Let $ match also where a line has not ended, as behind a prompt.")
+  var matchPrompts = false
+
   @Option(
     help: ArgumentHelp(
       "Time to run, 0.1-604800 (default: unlimited); then exit with 13 if --until was given, else with 0.",
@@ -42,7 +45,7 @@ struct MonitorCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Print lines of ESP-IDF's log by tag and level, such as '*:W wifi:I'; expressions still match the others.",
+      "Print lines by tag and level of ESP-IDF's log, such as '*:W wifi:I'; expressions still match the others.",
       valueName: "tag:level"))
   var filter: String?
 
@@ -97,6 +100,7 @@ struct MonitorCommand: AsyncParsableCommand {
       port: try line.resolvedPort().value, serial: SerialOptions(bitsPerSecond: rate.value))
     options.searchesRate = rate.source == .standard
     (options.until, options.failOn, options.save) = (until, failOn, save)
+    options.matchesPrompts = matchPrompts
     options.timeout = timeout.map { .seconds($0) }
     options.decoder = try elf.map { try CrashDecoder(elf: $0) }
     options.filter = try filter.map { try MonitorOptions.filter($0) }

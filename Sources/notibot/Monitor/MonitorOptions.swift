@@ -36,6 +36,8 @@ struct MonitorOptions: Sendable {
   /// Regular expressions.
   var until: String?
   var failOn: String?
+  /// Whether `$` matches the end of text that has no line end yet.
+  var matchesPrompts = false
   var timeout: Duration?
   /// The file for received bytes.
   var save: String?
@@ -43,7 +45,7 @@ struct MonitorOptions: Sendable {
   var decoder: CrashDecoder?
   /// The folder for core dumps; `nil`: they are not saved.
   var coreDumps: String?
-  /// Which lines of ESP-IDF's log are printed.
+  /// Which lines are printed.
   var filter: LogFilter?
   var isJSON = false
   var showsText = true

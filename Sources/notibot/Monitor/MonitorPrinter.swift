@@ -19,6 +19,10 @@ struct MonitorPrinter {
   private var filter: LogFilter?
   private var isPaused = false
   private var hiddenCount = 0
+  /// Whole lines that --filter, --no-text or Ctrl-T y did not print.
+  private(set) var hiddenLines: UInt64 = 0
+  /// The sources whose unfinished line is printed in part.
+  private var begun: [ConsoleLine.Source] = []
 
   init(_ options: MonitorOptions) {
     self.options = options
@@ -54,21 +58,28 @@ struct MonitorPrinter {
     switch content {
     case .text(let line): options.showsText && shows(line)
     case .frame, .damage: options.frames != .none
-    case .opened, .lost, .boot, .crash, .rebootLoop: true
+    case .opened, .lost, .boot, .crash, .warning, .rebootLoop, .binaryLog: true
     }
   }
 
-  /// The rest of a line that was begun is shown, and so is a crash.
+  /// The rest of a line whose beginning is printed is shown, and so is a crash.
   private func shows(_ line: ConsoleLine) -> Bool {
-    guard let filter, line.reportedBytes == 0, !line.isInCrash else { return true }
-    return filter.shows(VisibleText(line.bytes).plain)
+    guard let filter else { return true }
+    return begun.contains(line.source) || line.isInCrash || filter.shows(line.bytes)
   }
 
   /// The text for stdout; empty if the record is not printed.
   mutating func output(for record: MonitorRecord) -> String {
-    guard isWanted(record.content) else { return "" }
-    if isPaused {
-      hiddenCount += 1
+    let isWanted = isWanted(record.content)
+    defer {
+      if case .text(let line) = record.content {
+        begun.removeAll { $0 == line.source }
+        if line.end == .silence, isWanted, !isPaused { begun.append(line.source) }
+      }
+    }
+    if !isWanted || isPaused {
+      hiddenCount += isWanted ? 1 : 0
+      if case .text(let line) = record.content, line.end != .silence { hiddenLines += 1 }
       return ""
     }
     guard options.isJSON else { return text(record) }
@@ -83,25 +94,30 @@ struct MonitorPrinter {
     var line = JSONRecord()
     line.add("event", "start")
     line.add("schema", "notibot.monitor")
-    line.add("version", 1)
+    line.add("version", 2)
     line.add("port", options.port.description.printable)
     line.add("time", json: time.epoch(at: moment))
     return line.document() + "\n"
   }
 
   /// The last line, or the end of an unfinished one.
-  mutating func closing(_ reason: String, match: String?, counts: MonitorCounts, at moment: Instant) -> String
-  {
+  /// - Parameter ignoredBytes: bytes that were received after the end was decided.
+  mutating func closing(
+    _ reason: String, match: String?, counts: MonitorCounts, ignoredBytes: Int, at moment: Instant
+  ) -> String {
     guard options.isJSON else { return lineBreak() }
     var line = JSONRecord()
     line.add("event", "end")
     line.add("reason", reason)
     line.add("match", match)
     line.add("bytes", counts.bytes)
+    if ignoredBytes > 0 { line.add("ignoredBytes", ignoredBytes) }
     line.add("lines", counts.lines)
+    if hiddenLines > 0 { line.add("hiddenLines", hiddenLines) }
     line.add("frames", counts.frames)
     line.add("damagedFrames", counts.damagedFrames)
     line.add("boots", counts.boots)
+    line.add("warnings", counts.warnings)
     line.add("crashes", counts.crashes)
     line.add("time", json: time.epoch(at: moment))
     return line.document() + "\n"
@@ -126,11 +142,14 @@ struct MonitorPrinter {
       let bytes = damage.bytes.isEmpty ? "" : ": " + VisibleText(damage.bytes).plain
       return event("corrupt frame (\(damage.kind.rawValue))\(bytes)", at: record.at)
     case .boot(let cause): return event("the device starts: \(cause)", at: record.at)
-    case .crash(let crash):
-      let frames = crashFrames.map { "\n    \($0.text)" }.joined()
-      return event("crash (\(crash.kind.rawValue)): \(crash.reason)\(frames)", at: record.at)
+    case .crash(let crash): return event(words("crash", crash), at: record.at)
+    case .warning(let warning): return event(words("warning", warning), at: record.at)
     case .rebootLoop(let boots):
       return event("the device restarts again and again: \(boots) times in 10 s", at: record.at)
+    case .binaryLog:
+      return event(
+        "this is ESP-IDF's binary log, whose texts are in the ELF file: use idf.py monitor, or build with "
+          + "CONFIG_LOG_MODE_TEXT", at: record.at)
     // These are notes, not data.
     case .opened, .lost: return ""
     }
@@ -141,11 +160,14 @@ struct MonitorPrinter {
     var bytes = line.bytes
     if case .after(let source) = column, source == line.source, line.reportedBytes > 0 {
       bytes = Array(bytes[line.reportedBytes...])
+    } else if line.reportedBytes == line.bytes.count, line.reportedBytes > 0, begun.contains(line.source) {
+      // An event has ended this line, which was printed as far as it goes.
+      return ""
     } else {
       result += lineBreak() + time.prefix(timestamps, at: moment)
     }
     let visible = VisibleText(bytes)
-    if options.usesColor, !bytes.contains(0x1B), let color = LogLine(visible.plain)?.level.color {
+    if options.usesColor, !bytes.contains(0x1B), let color = LogLine.color(of: bytes) {
       result += color + visible.plain + "\u{1B}[0m"
     } else {
       result += options.usesColor ? visible.colored : visible.plain
@@ -160,6 +182,19 @@ struct MonitorPrinter {
 
   private mutating func event(_ words: String, at moment: Instant) -> String {
     lineBreak() + time.prefix(timestamps, at: moment) + "--- \(words)\n"
+  }
+
+  private func words(_ name: String, _ crash: Crash) -> String {
+    var words = "\(name) (\(crash.kind.rawValue)): \(crash.reason)"
+    var core: Int?
+    for frame in crashFrames {
+      if let next = frame.core, next != core {
+        words += "\n    core \(next):"
+        core = next
+      }
+      words += "\n    \(frame.text)"
+    }
+    return words
   }
 
   private static func words(_ frame: Frame, _ detail: MonitorOptions.Frames) -> String {
@@ -183,8 +218,6 @@ struct MonitorPrinter {
     line.add("time", json: time.epoch(at: record.at))
     switch record.content {
     case .text(let text):
-      // It comes with the crash.
-      if text.isInCrash { return "" }
       line.add("event", "text")
       line.add("text", VisibleText(text.bytes).plain)
       if text.source == .framedLog { line.add("framed", true) }
@@ -203,15 +236,9 @@ struct MonitorPrinter {
     case .boot(let cause):
       line.add("event", "boot")
       line.add("cause", cause)
-    case .crash(let crash):
-      line.add("event", "crash")
-      line.add("kind", crash.kind.rawValue)
-      line.add("reason", crash.reason)
-      line.add("lines", crash.lines.map { VisibleText($0).plain })
-      if crash.isCut { line.add("isCut", true) }
-      if options.decoder != nil {
-        line.add("frames", json: "[" + crashFrames.map(Self.json).joined(separator: ",") + "]")
-      }
+    case .crash(let crash): add("crash", crash, to: &line)
+    case .warning(let warning): add("warning", warning, to: &line)
+    case .binaryLog: line.add("event", "binaryLog")
     case .rebootLoop(let boots):
       line.add("event", "rebootLoop")
       line.add("boots", boots)
@@ -225,9 +252,20 @@ struct MonitorPrinter {
     return line.document() + "\n"
   }
 
+  private func add(_ event: String, _ crash: Crash, to line: inout JSONRecord) {
+    line.add("event", event)
+    line.add("kind", crash.kind.rawValue)
+    line.add("reason", crash.reason)
+    line.add("lines", crash.lines.map { VisibleText($0).plain })
+    if crash.isCut { line.add("isCut", true) }
+    guard options.decoder != nil else { return }
+    line.add("frames", json: "[" + crashFrames.map(Self.json).joined(separator: ",") + "]")
+  }
+
   private static func json(_ frame: CrashDecoder.Frame) -> String {
     var line = JSONRecord()
     line.add("address", frame.address)
+    if let core = frame.core { line.add("core", core) }
     line.add("function", frame.function)
     if !frame.file.isEmpty { line.add("file", frame.file) }
     if let number = frame.line { line.add("line", number) }

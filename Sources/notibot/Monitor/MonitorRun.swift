@@ -9,6 +9,8 @@ import SerialLink
 struct MonitorRun: Sendable {
   enum Input: Sendable {
     case port(PortMonitor.Event)
+    /// The oldest report that was not decoded yet.
+    case decoded(CrashDecoder.Decoded?)
     /// The port is closed for good; the error is that of the first attempt.
     case portEnded(PortError?)
     case keys(MonitorKeys.Event)
@@ -36,6 +38,7 @@ struct MonitorRun: Sendable {
     if let limit = options.timeout { Interruption.end(after: limit, with: timeoutFailure) }
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
     let emit: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
+    let (reports, decoding) = AsyncStream<Crash>.makeStream()
     let monitor = PortMonitor(
       options.port, options: options.serial,
       keep: { bytes in
@@ -62,8 +65,17 @@ struct MonitorRun: Sendable {
         // An interruption closes the port too, and does not count as a loss.
         if !Task.isCancelled { emit(.portEnded(failure)) }
       }
+      group.addTask {
+        for await report in reports {
+          let decoded = try? await NIOThreadPool.singleton.runIfActive {
+            options.decoder?.frames(of: report, until: end)
+          }
+          emit(.decoded(decoded ?? nil))
+        }
+      }
       defer { group.cancelAll() }
-      var session = MonitorSession(options, judge, monitor, log, loop, until: end, emit: emit)
+      var session = MonitorSession(
+        options, judge, monitor, log, loop, until: end, decode: { decoding.yield($0) }, emit: emit)
       for await input in inputs {
         if let ending = session.take(input.input, at: input.at) { return try session.end(ending) }
         // Does not process the backlog of a device that sends without a pause before the signal or

@@ -32,16 +32,22 @@ struct MonitorSession {
   private var hasOpened = false
   /// Whether a record has decided the end.
   private var isDecided = false
+  /// Bytes that were received after that.
+  private var ignoredBytes = 0
+  /// Reports that are being decoded, the oldest first; they are printed then.
+  private var undecoded: [MonitorRecord] = []
+  /// A device that crashes again and again does not fill the memory.
+  private static let undecodedLimit = 8
+  private let decode: @Sendable (Crash) -> Void
   private var timer = DriverTimer()
 
   init(
     _ options: MonitorOptions, _ judge: MonitorJudge, _ monitor: PortMonitor, _ log: MonitorLog,
     _ loop: any EventLoop, until end: ContinuousClock.Instant?,
-    emit: @escaping @Sendable (MonitorRun.Input) -> Void
+    decode: @escaping @Sendable (Crash) -> Void, emit: @escaping @Sendable (MonitorRun.Input) -> Void
   ) {
     (self.options, self.judge, self.monitor, self.log, self.loop) = (options, judge, monitor, log, loop)
-    self.end = end
-    self.emit = emit
+    (self.end, self.decode, self.emit) = (end, decode, emit)
     rate = options.serial.bitsPerSecond
     search = RateSearch(rate: rate, maySearch: options.searchesRate)
     linesToSend = options.linesToSend
@@ -54,7 +60,8 @@ struct MonitorSession {
   mutating func take(_ input: MonitorRun.Input, at now: Instant) -> Ending? {
     var ending: Ending?
     switch input {
-    case .port(let event): take(event, at: now)
+    case .port(let event): ending = take(event, at: now)
+    case .decoded(let decoded): printOldest(decoded)
     case .portEnded(let error):
       machine.finish(now: now)
       let failure =
@@ -73,7 +80,7 @@ struct MonitorSession {
     case .tick:
       if timer.fires(on: loop) { machine.handleTimeout(now: now) }
     }
-    let decided = show()
+    let decided = isDecided ? nil : show()
     arm()
     return decided ?? ending
   }
@@ -84,25 +91,31 @@ struct MonitorSession {
     let now = Instant.current
     var ending = ending
     machine.finish(now: now)
-    // Records that are still in the machine can change the decision; after a line that decided
-    // they are dropped.
-    if !isDecided, let decided = show() { ending = decided }
+    // Records that are still in the machine can change the decision, but not that of a line; what
+    // was received before that is printed.
+    if let decided = show() { ending = decided }
+    while let report = undecoded.first?.content.report {
+      printOldest(options.decoder?.frames(of: report, until: self.end))
+    }
+    if printer.hiddenLines > 0, !options.isJSON { note("\(printer.hiddenLines) lines were not printed") }
     switch ending {
     case .flash:
       Output.text(printer.lineBreak())
       return true
     case .success(let reason, let match):
-      Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
+      Output.text(
+        printer.closing(reason, match: match, counts: machine.counts, ignoredBytes: ignoredBytes, at: now))
       return false
     case .failure(let reason, let match, let failure):
-      Output.text(printer.closing(reason, match: match, counts: machine.counts, at: now))
+      Output.text(
+        printer.closing(reason, match: match, counts: machine.counts, ignoredBytes: ignoredBytes, at: now))
       throw failure
     }
   }
 
   private var port: String { options.port.description.printable }
 
-  private mutating func take(_ event: PortMonitor.Event, at now: Instant) {
+  private mutating func take(_ event: PortMonitor.Event, at now: Instant) -> Ending? {
     switch event {
     case .opened(let port):
       hasOpened = true
@@ -115,14 +128,37 @@ struct MonitorSession {
       linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
       linesToSend = []
     case .bytes(let bytes):
-      machine.receive(bytes, now: now)
-      if let step = search.receive(bytes, frames: UInt64(machine.counts.frames)) { take(step) }
-      monitor.noteTaken(bytes.count)
+      defer { monitor.noteTaken(bytes.count) }
+      if let ending = read(bytes, at: now) { return ending }
+      if let step = search.receive(bytes, isUnderstood: machine.isUnderstood) { take(step) }
     case .lost(let reason):
       machine.portLost(reason: reason, now: now)
       note("\(port): \(reason)\(options.reconnects ? "; waiting for it to return" : "")")
     case .waiting(let reason): note(reason)
     }
+    return nil
+  }
+
+  /// Takes bytes line by line if a line can decide the end: what comes after it is not interpreted.
+  private mutating func read(_ bytes: [UInt8], at now: Instant) -> Ending? {
+    guard judge.canDecide else {
+      machine.receive(bytes, now: now)
+      return nil
+    }
+    var output = ""
+    defer { Output.text(output) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let end = rest.firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") || $0 == 0 }
+      let piece = rest[..<(end.map { $0 + 1 } ?? rest.endIndex)]
+      machine.receive(Array(piece), now: now)
+      rest = rest[piece.endIndex...]
+      if let ending = show(&output) {
+        ignoredBytes = rest.count
+        return ending
+      }
+    }
+    return nil
   }
 
   mutating func note(_ words: String) {
@@ -136,6 +172,8 @@ struct MonitorSession {
       note(
         "most of this is not text: check the rate, now \(rate) baud; ESP32 chips print boot text at 115200 "
           + "(-b 115200), with a 26 MHz crystal at 74880")
+    case .otherEncoding:
+      note("this is text in another encoding than UTF-8: bytes that are not ASCII are shown as numbers")
     case .attempt(let next):
       note("most of this is not text at \(rate) baud; trying \(next)")
       set(rate: next)
@@ -164,36 +202,56 @@ struct MonitorSession {
     return .failure(reason: "timeout", match: nil, failure)
   }
 
-  /// Prints the records of the machine, up to one that decides.
+  /// Prints the records of the machine. Returns the first decision.
   private mutating func show() -> Ending? {
     var output = ""
     defer { Output.text(output) }
+    return show(&output)
+  }
+
+  private mutating func show(_ output: inout String) -> Ending? {
+    var ending: Ending?
     while let record = machine.nextRecord() {
-      if case .crash(let crash) = record.content, let decoder = options.decoder {
+      let decided = isDecided ? nil : self.ending(at: record)
+      isDecided = isDecided || decided != nil
+      ending = ending ?? decided
+      if let crash = record.content.report, let decoder = options.decoder {
+        guard decided != nil || undecoded.count >= Self.undecodedLimit else {
+          // The text behind it is not delayed.
+          undecoded.append(record)
+          decode(crash)
+          continue
+        }
         // What the device has printed is not lost if the decoding is interrupted.
         Output.text(output)
         output = ""
-        decode(crash, decoder)
+        print(record, decided == nil ? nil : decoder.frames(of: crash, until: end))
+        continue
       }
       output += printer.output(for: record)
       if let notice = notices.note(on: record) { Output.note(notice) }
-      switch judge.verdict(on: record) {
-      case .done(let match)?:
-        isDecided = true
-        return .success(reason: "until", match: match)
-      case .failed(let reason, let match, let failure)?:
-        isDecided = true
-        return .failure(reason: reason, match: match, failure)
-      case nil: break
-      }
     }
-    return nil
+    return ending
   }
 
-  private mutating func decode(_ crash: Crash, _ decoder: CrashDecoder) {
-    let decoded = decoder.frames(of: crash, until: end)
-    printer.crashFrames = decoded.frames
-    if let warning = decoded.warning { Output.note(warning) }
+  private func ending(at record: MonitorRecord) -> Ending? {
+    switch judge.verdict(on: record) {
+    case .done(let match)?: .success(reason: "until", match: match)
+    case .failed(let reason, let match, let failure)?: .failure(reason: reason, match: match, failure)
+    case nil: nil
+    }
+  }
+
+  private mutating func printOldest(_ decoded: CrashDecoder.Decoded?) {
+    guard !undecoded.isEmpty else { return }
+    print(undecoded.removeFirst(), decoded)
+  }
+
+  /// Prints a report with its functions.
+  private mutating func print(_ record: MonitorRecord, _ decoded: CrashDecoder.Decoded?) {
+    printer.crashFrames = decoded?.frames ?? []
+    if let warning = decoded?.warning { Output.note(warning) }
+    Output.text(printer.output(for: record))
   }
 
   private mutating func arm() {
