@@ -70,7 +70,7 @@ import Testing
 
   @Test(
     arguments: [
-      (SIGTERM, Exit.Status.exited(143)), (SIGINT, .exited(130)), (SIGHUP, .killed(signal: SIGHUP)),
+      (SIGTERM, Exit.Status.exited(143)), (SIGINT, .exited(130)), (SIGHUP, .exited(129)),
       (SIGABRT, .killed(signal: SIGABRT)), (SIGSEGV, .killed(signal: SIGSEGV)),
     ] as [(Int32, Exit.Status)])
   func `the terminal is restored after a signal`(signal: Int32, status: Exit.Status) async throws {
