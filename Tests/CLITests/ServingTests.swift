@@ -126,9 +126,9 @@ import Testing
     let directory = try TemporaryDirectory()
     let socket = directory.file("control")
     let emulate = try Self.program(
-      ["emulate", "--link", directory.file("port"), "--control", socket], setting: "ulimit -n 64")
+      ["emulate", "--link", directory.file("port"), "--control", socket], setting: "ulimit -n 128")
     _ = try await emulate.output.line(0)
-    let held = try (1...80).map { _ in try SocketClient(socket) }
+    let held = try (1...160).map { _ in try SocketClient(socket) }
     #expect(await emulate.errors.contains("cannot accept connections: Too many open files"))
     held.forEach { $0.close() }
     let answer = try await run("control", "--socket", socket, "stats")

@@ -60,6 +60,8 @@ package struct IntakeMachine: Hashable, Sendable {
     /// How long an item that was cleared before it came is not shown.
     package var suppressMs: Int64 = 600_000
     package var suppressedLimit = 10_000
+    /// Tokens, and topics of programs of this computer, with a rate of their own, at most.
+    package var ratesLimit = 10_000
     package var pushesPerMinute: Int64 = 60
     package var burst: Int64 = 30
 
@@ -111,7 +113,8 @@ package struct IntakeMachine: Hashable, Sendable {
       mutes: rules.mutes, quietHours: rules.quietHours, shownDays: contents.shownDays)
     for source in IntakePush.Source.allCases {
       memories[source] = Memory(
-        rates: RateLimits(perMinute: options.pushesPerMinute, burst: options.burst),
+        rates: RateLimits(
+          perMinute: options.pushesPerMinute, burst: options.burst, limit: options.ratesLimit),
         seen: SeenKeys(
           limit: source == .sender ? options.keysLimit : options.localKeysLimit, keepMs: options.keepMs,
           contentKeepMs: options.contentKeepMs,

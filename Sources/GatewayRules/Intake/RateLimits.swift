@@ -8,14 +8,14 @@ struct RateLimits: Hashable, Sendable {
 
   /// Buckets kept, at most; then the less recently used half is forgotten: those tokens have a full
   /// one again.
-  static let bucketsLimit = 10_000
-
+  private let limit: Int
   /// 0: no limit.
   var perMinute: Int64
   var burst: Int64
   private var buckets: [[UInt8]: Bucket] = [:]
 
-  init(perMinute: Int64, burst: Int64) {
+  init(perMinute: Int64, burst: Int64, limit: Int) {
+    self.limit = limit
     self.perMinute = perMinute
     self.burst = burst
   }
@@ -29,8 +29,8 @@ struct RateLimits: Hashable, Sendable {
     bucket.at = now
     let isAllowed = bucket.level >= 1000
     if isAllowed { bucket.level -= 1000 }
-    if buckets.count >= Self.bucketsLimit, buckets[token] == nil {
-      let middle = buckets.values.map(\.at).sorted()[Self.bucketsLimit / 2]
+    if buckets.count >= limit, buckets[token] == nil {
+      let middle = buckets.values.map(\.at).sorted()[limit / 2]
       buckets = buckets.filter { $0.value.at > middle }
     }
     buckets[token] = bucket

@@ -67,8 +67,9 @@ final class ConnectionTable: Sendable {
 
   /// A request has begun.
   func noteRequest(on number: Int) {
+    let use = nextUse()
     state.value.connections[number]?.openCount += 1
-    state.value.connections[number]?.lastUse = nextUse()
+    state.value.connections[number]?.lastUse = use
   }
 
   /// A request was answered, or has ended without an answer.
