@@ -134,7 +134,7 @@ def older(programs):
             world.shown(1)
             world.kill()
             with contextlib.closing(sqlite3.connect(os.path.join(world.folder, "gateway.sqlite"))) as database:
-                database.executescript("DROP TABLE summary; ALTER TABLE item DROP COLUMN member;")
+                database.executescript("DROP TABLE outbox; DROP TABLE summary; ALTER TABLE item DROP COLUMN member;")
                 if version == 1:
                     database.executescript("DROP TABLE decision; DROP TABLE registration;")
                     database.executescript("ALTER TABLE item DROP COLUMN question;")

@@ -78,7 +78,7 @@ final class GatewayStore: Sendable {
     self.path = path
     do {
       close(open(path, O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600))
-      close(try RegularFile.open(path))
+      try Self.checkKind(path)
       var configuration = Configuration()
       configuration.prepareDatabase { database in
         try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
@@ -90,6 +90,16 @@ final class GatewayStore: Sendable {
       throw failure
     } catch {
       throw GatewayFailure(Self.failure(error, path, "open"))
+    }
+  }
+
+  /// SQLite would wait at a FIFO. Behind a symbolic link it can make the file.
+  private static func checkKind(_ path: String) throws(GatewayFailure) {
+    do throws(RegularFile.Problem) {
+      close(try RegularFile.open(path))
+    } catch {
+      guard error != .system(errno: ENOENT) else { return }
+      throw GatewayFailure(.usage, "cannot open \(path): \(error)")
     }
   }
 
