@@ -224,9 +224,10 @@ class World:
     def new_token(self, topic, name=None):
         return self.run("token", "new", "--topic", topic, *(["--name", name] if name else [])).strip()
 
-    def start(self, environment=()):
+    def start(self, environment=(), through=()):
+        """`through`: a program that executes the gateway."""
         self.process = subprocess.Popen(
-            [self.gateway, "run", "--directory", self.folder, "--port", self.link],
+            [*through, self.gateway, "run", "--directory", self.folder, "--port", self.link],
             stdout=subprocess.PIPE,
             stderr=self.log,
             env={**os.environ, **dict(environment)},
