@@ -70,9 +70,11 @@ import Testing
 
   @Test func `a client that did not read its results is reported once`() {
     var routes = ForwardRoutes(entriesLimit: 10)
-    let (_, sink) = AsyncStream<[UInt8]>.makeStream(bufferingPolicy: .bufferingOldest(1))
+    let (results, sink) = AsyncStream<[UInt8]>.makeStream(bufferingPolicy: .bufferingOldest(1))
     routes.attach(1, sink, ForwardPace())
-    for _ in 1...2 { routes.send([0x0A], to: 1) }
+    withExtendedLifetime(results) {
+      for _ in 1...2 { routes.send([0x0A], to: 1) }
+    }
     let answers = [routes.hasLostResults(1), routes.hasLostResults(1)]
     #expect(answers == [true, false])
   }

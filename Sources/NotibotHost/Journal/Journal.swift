@@ -186,15 +186,18 @@ extension Journal {
   /// their names again before the commit counts.
   private func commit(_ changes: [JournalChange], to database: DatabaseQueue) throws {
     try hold.withLock { hold in
+      // A commit that fails leaves the last writer in the file.
+      var writer = hold.writer
       try database.writeWithoutTransaction { database in
         try database.explaining {
           try database.inTransaction(.immediate) {
             if let text = try difference(of: &hold) { throw displaced(text) }
-            hold.writer = try JournalRows.apply(changes, to: database, after: hold.writer)
+            writer = try JournalRows.apply(changes, to: database, after: writer)
             return .commit
           }
         }
       }
+      hold.writer = writer
       guard hold.files != nil else { return }
       if case .displaced(let text)? = hold.files?.recordCommit() { throw displaced(text) }
       if let text = hold.lock?.problem { throw displaced(text) }
