@@ -42,7 +42,7 @@ import Testing
   {
     let directory = try TemporaryDirectory()
     let program = try Program(["soak", "--duration", "2h", "-p", "emu:", "--junit", directory.file("j.xml")])
-    try await program.catches(number)
+    try await program.catches(SIGTERM)
     program.send(number)
     #expect(await program.ending().status == .exited(128 + number))
     #expect(try JUnit(parsing: try directory.contents(of: "j.xml")).errors == 1)

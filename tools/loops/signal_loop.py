@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sends SIGTERM, SIGINT, SIGHUP or SIGQUIT to every command of notibot at a random moment, and
-finds each gone in time, with its reports written and nothing left behind. See scripts/signal-loop.
+"""Sends SIGTERM, SIGINT or SIGHUP to every command of notibot at a random moment, and finds each
+gone in time, with its reports written and nothing left behind. See scripts/signal-loop.
 
 The commands are those that the program itself lists; one that is missing in `VARIANTS` is an
 error."""
@@ -151,7 +151,7 @@ class Round:
         self.output = self.random.choice(OUTPUTS)
         self.port = self.random.choice(PORTS) if "PORT" in variant else "-"
         self.arguments = [self.filled(argument) for argument in variant]
-        self.number = self.random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+        self.number = self.random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
         self.is_doubled = self.random.random() < 0.5
         # Most die young: at start-up, while the port is opened, in the first exchange.
         self.delay = self.random.random() ** 2 * self.random.choice([0.1, 0.5, 2])
