@@ -245,7 +245,7 @@ struct FlashTests {
       // The port is locked, although nobody has it open.
       let other = try await run("count", "-p", emulator.port)
       #expect(other.status == .exited(11))
-      #expect(other.errors.contains("in use by process \(flash.pid)"), "\(other.errors)")
+      #expect(other.errors.contains("is that of process \(flash.pid)"), "\(other.errors)")
       flash.send(signal)
       let ending = await flash.ending()
       #expect(ending.status == (signal == SIGKILL ? .killed(signal: SIGKILL) : .exited(128 + signal)))

@@ -83,10 +83,10 @@ import Testing
       try await forward.result("delivered", of: 1)
       try await forward.result("delivered", of: 2)
       second.write(Self.line("1", key: "a") + Self.line("4"))
-      #expect(
-        try await second.answer(0) == ["duplicate": true, "line": 1, "number": 1, "result": "queued"])
-      #expect(
-        try await second.answer(1) == ["line": 2, "reason": "the outbox is full (2)", "result": "full"])
+      // That of a known key waits until the outbox is known to be in place.
+      let answers = [try await second.answer(0), try await second.answer(1)]
+      #expect(answers.contains(["duplicate": true, "line": 1, "number": 1, "result": "queued"]))
+      #expect(answers.contains(["line": 2, "reason": "the outbox is full (2)", "result": "full"]))
       try await forwarding.emulator.ask(["command": "dismiss", "item": 1])
       try await forward.document { $0["result"] == "gone" }
       second.write(Self.line("4"))

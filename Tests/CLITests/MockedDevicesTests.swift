@@ -132,7 +132,7 @@ struct MockedDevicesTests {
     let board: JSON = ["tty": "ttyUSB7742", "at": "1-1", "id": "10c4:ea60", "driver": "cp210x"]
     let ending = try await MockedMachine.run([board], "count")
     #expect(ending.status == .exited(11), "\(ending.errors)")
-    #expect(ending.errors.contains("in use by process \(getpid())"), "\(ending.errors)")
+    #expect(ending.errors.contains("is that of process \(getpid())"), "\(ending.errors)")
     let listed = try #require(try await ports([board], "--probe").first)
     #expect(listed["heldBy"]["pid"].number == Double(getpid()))
     #expect(listed["unasked"] == "not probed: in use")

@@ -24,9 +24,10 @@ package struct DatabaseFiles: Sendable {
     /// Also when the file's mode changes.
     let changedNs: Int64
 
-    init?(_ path: String) {
+    /// - Parameter followsLink: whether a link at the end of the path leads to the file.
+    init?(_ path: String, followsLink: Bool = false) {
       var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
+      guard (followsLink ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
       self.init(status)
     }
 
@@ -73,15 +74,17 @@ package struct DatabaseFiles: Sendable {
     }
   }
 
-  /// What is different from the last look; nil: nothing. Four calls of the system.
+  /// What is different from the last look; nil: nothing. Five calls of the system.
   package func difference() -> Difference? {
-    guard let now = Version(named) else {
+    guard let now = Version(named, followsLink: true) else {
       return .displaced(
         errno == ENOENT || errno == ENOTDIR
           ? "it was deleted, renamed or moved while in use"
           : "its name no longer leads to it: \(String(cString: strerror(errno)))")
     }
-    guard now.isSameFile(as: database) else { return .displaced("another file has taken its name") }
+    guard now.isSameFile(as: database), Version(resolved)?.isSameFile(as: database) == true else {
+      return .displaced("another file or a link has taken its name")
+    }
     guard now.names == 1 else { return .displaced(Self.linked(now.names)) }
     var (isTouched, isWritten) = (now != database, !now.hasContent(of: database))
     for (suffix, left) in zip(Self.sideSuffixes, sides) {

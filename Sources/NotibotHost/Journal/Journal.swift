@@ -262,7 +262,7 @@ extension JournalError {
   fileprivate var leavesJournalUsable: Bool {
     switch code {
     case .diskFull, .locked, .readOnly: true
-    case .missing, .directoryMissing, .lockIsLink, .displaced, .permissionDenied, .notAnOutbox, .tooNew,
+    case .missing, .directoryMissing, .lockIsOther, .displaced, .permissionDenied, .notAnOutbox, .tooNew,
       .corrupt,
       .inputOutput,
       .closed:

@@ -30,9 +30,10 @@ extension JournalError {
     self.init(Code(errno: number) ?? .inputOutput, path: path, operation: operation, underlying: cause)
   }
 
-  /// Whether SQLite could not open a file and the system's reason is not known.
+  /// Whether SQLite could not open a file and the system's reason is not known: after it cannot
+  /// create a file, it tries to read it, and reports that it is missing.
   var isUnexplained: Bool {
-    guard code == .inputOutput, let underlying, underlying.systemNumber == 0 else { return false }
+    guard let underlying, [0, ENOENT].contains(underlying.systemNumber) else { return false }
     return underlying.number & 0xFF == SQLITE_CANTOPEN
   }
 }

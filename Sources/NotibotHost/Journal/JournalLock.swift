@@ -22,6 +22,9 @@ struct JournalLock: ~Copyable, Sendable {
   /// `SHARED_SIZE`.
   private static let lockedByte = off_t(0x4000_0000 + 1024)
 
+  /// Bytes of a lock file, at most.
+  private static let lockBytes = 16
+
   private init(descriptor: Int32, path: String) {
     (self.descriptor, self.path) = (descriptor, path)
   }
@@ -36,8 +39,16 @@ struct JournalLock: ~Copyable, Sendable {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0o600)
       guard descriptor >= 0 else {
         // All links of its folder are resolved: only the last component can be a link.
-        if errno == ELOOP { throw JournalError(.lockIsLink(path), path: journal.named, operation: operation) }
+        if errno == ELOOP {
+          throw JournalError(.lockIsOther(path), path: journal.named, operation: operation)
+        }
         throw JournalError(errno: errno, path: journal.named, operation: operation)
+      }
+      // A lock file has a pid. Anything longer is the user's, such as another outbox.
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_size <= off_t(lockBytes) else {
+        close(descriptor)
+        throw JournalError(.lockIsOther(path), path: journal.named, operation: operation)
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let number = errno
@@ -113,7 +124,7 @@ struct JournalLock: ~Copyable, Sendable {
 
   /// The pid in a lock file, `nil` if there is none.
   private static func holder(in descriptor: Int32) -> Int32? {
-    var bytes = [UInt8](repeating: 0, count: 16)
+    var bytes = [UInt8](repeating: 0, count: lockBytes)
     let count = pread(descriptor, &bytes, bytes.count, 0)
     let digits = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
     return Int32(String(decoding: digits, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }

@@ -61,8 +61,8 @@ struct JournalOpening {
   /// Creates the file, for its owner only and in one step, so that a crash leaves it complete or
   /// absent. Called with the lock held.
   static func make(_ place: JournalPath, source: UInt32) throws(JournalError) {
-    let unfinished = place.resolved + ".new"
-    removeAll(of: unfinished)
+    // A name of its own: `FILE.new` can be another outbox.
+    let unfinished = "\(place.resolved).\(UInt32.random(in: 0...UInt32.max)).new"
     // SQLite would take the mode from the umask.
     let descriptor = Glibc.open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw JournalError(errno: errno, path: place.named, operation: "make") }

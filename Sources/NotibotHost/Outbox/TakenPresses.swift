@@ -59,7 +59,7 @@ struct PendingPresses: Equatable, Sendable {
   private var changes: [JournalChange] = []
   private var presses: [PendingPress] = []
 
-  var isEmpty: Bool { changes.isEmpty }
+  var isEmpty: Bool { changes.isEmpty && presses.isEmpty }
 
   func contains(_ number: UInt32, in bootID: UInt32) -> Bool {
     presses.contains { $0.press.number == number && $0.bootID == bootID }
