@@ -12,9 +12,16 @@ import Testing
     case logDeleted, logReplaced, logTruncated, indexDeleted
     case folderRenamed, folderReplaced, linkRetargeted
     case lockDeleted, lockReplaced
+    case linkInPlace, logLinkInPlace
     case changed, rowDeleted
 
     var testDescription: String { rawValue }
+
+    /// Moves a file and leaves a link to it in its place.
+    private static func replaceByLink(_ path: String) throws {
+      try FileManager.default.moveItem(atPath: path, toPath: path + ".real")
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".real")
+    }
 
     func carryOut(_ place: Place) throws {
       let files = FileManager.default
@@ -31,6 +38,8 @@ import Testing
         try place.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         try Journal(path: folder + "/other", access: .forwarding).close()
         try Data(contentsOf: URL(fileURLWithPath: folder + "/other")).write(to: URL(fileURLWithPath: file))
+      case .linkInPlace: try Self.replaceByLink(file)
+      case .logLinkInPlace: try Self.replaceByLink(file + "-wal")
       case .truncated: #expect(truncate(file, 0) == 0)
       case .logDeleted: try files.removeItem(atPath: file + "-wal")
       case .logReplaced:
