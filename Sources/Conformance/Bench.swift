@@ -59,11 +59,13 @@ package final class Bench {
   }
 
   /// Restarts the device and waits until it runs again.
-  package func restart(file: String = #fileID, line: Int = #line) async throws {
+  package func restart(
+    _ reason: ResetReason = .software, file: String = #fileID, line: Int = #line
+  ) async throws {
     switch probe.bearer {
-    case .session: _ = try await restarted(file: file, line: line)
+    case .session: _ = try await restarted(reason, file: file, line: line)
     case .connection:
-      try await requireControl().perform(.reboot())
+      try await requireControl().perform(.reboot(reason))
       // The connection waits for the boot.
       try await probe.open(file: file, line: line)
       _ = try await probe.readCount(file: file, line: line)
@@ -75,18 +77,18 @@ package final class Bench {
   ///
   /// - Throws: `CaseSkipped` if the port goes away with the device, and its HELLO with it.
   package func restartSession(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
-    guard let hello = try await restarted(file: file, line: line) else {
+    guard let hello = try await restarted(.software, file: file, line: line) else {
       throw CaseSkipped("the port goes away when the device restarts, and its HELLO with it")
     }
     return hello
   }
 
   /// Restarts the device; its first HELLO, or nil if its port went away and had to be opened again.
-  private func restarted(file: String, line: Int) async throws -> WireFrame? {
+  private func restarted(_ reason: ResetReason, file: String, line: Int) async throws -> WireFrame? {
     let control = try requireControl()
     try await probe.open(file: file, line: line)
     let before = probe.session.bootID
-    try await control.perform(.reboot())
+    try await control.perform(.reboot(reason))
     do {
       return try await probe.awaitFrame("HELLO with another boot id", file: file, line: line) {
         $0.kind == .hello && TLV.parse($0.payload)?.number(of: 0x0A) != before

@@ -126,12 +126,16 @@ import Testing
     let directory = try TemporaryDirectory()
     let socket = directory.file("control")
     let emulate = try Self.program(
-      ["emulate", "--link", directory.file("port"), "--control", socket], setting: "ulimit -n 128")
+      ["emulate", "--link", directory.file("port"), "--control", socket], setting: "ulimit -n 256")
     _ = try await emulate.output.line(0)
-    let held = try (1...160).map { _ in try SocketClient(socket) }
+    let held = try (1...300).map { _ in try SocketClient(socket) }
     #expect(await emulate.errors.contains("cannot accept connections: Too many open files"))
     held.forEach { $0.close() }
-    let answer = try await run("control", "--socket", socket, "stats")
+    var answer = try await run("control", "--socket", socket, "stats")
+    // It tries again each second.
+    for _ in 1...60 where answer.status != .exited(0) {
+      answer = try await run("control", "--socket", socket, "stats")
+    }
     #expect(answer.status == .exited(0), "\(answer.errors)")
     emulate.send(SIGTERM)
     let ending = await emulate.ending()

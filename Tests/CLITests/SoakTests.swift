@@ -51,7 +51,8 @@ import Testing
     let directory = try TemporaryDirectory()
     let ending = try await run(
       "soak", "-p", directory.file("none"), "--wait", "--duration", "4s", "--rate", "10000", "--json")
-    #expect(ending.status == .exited(13), "\(ending.errors)")
+    // 18: the computer was late.
+    #expect([.exited(13), .exited(18)].contains(ending.status), "\(ending.errors)")
   }
 
   @Test func `interrupted it still reports`() async throws {

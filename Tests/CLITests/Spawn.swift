@@ -17,6 +17,14 @@ struct Spawn {
   /// Writing to a program that has ended must not end this one.
   private static let brokenPipesAreErrors: Void = { signal(SIGPIPE, SIG_IGN) }()
 
+  /// The program gets no other descriptor, such as the socket of another test's client.
+  private static func keepDescriptors() {
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    for case let number? in numbers.map({ Int32($0) }) where number > STDERR_FILENO {
+      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    }
+  }
+
   /// - Returns: the process id.
   func run() throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
@@ -44,7 +52,8 @@ struct Spawn {
     _ = Self.brokenPipesAreErrors
     var pid: pid_t = 0
     let error = Self.lock.withLock { _ in
-      posix_spawn(&pid, arguments[0], &actions, &attributes, words, settings)
+      Self.keepDescriptors()
+      return posix_spawn(&pid, arguments[0], &actions, &attributes, words, settings)
     }
     guard error == 0 else { throw SystemError("start \(arguments[0])", number: error) }
     return pid

@@ -148,5 +148,6 @@ class Board:
 
     def print_rom(self):
         mode = "0x3 (DOWNLOAD_BOOT(UART0/UART1/SDIO_REI_REO_V2))" if self.is_in_loader else "0x13 (SPI_FAST_FLASH_BOOT)"
-        text = f"ets Jul 29 2019 12:21:46\r\n\r\nrst:0x1 ({self.options.cause}),boot:{mode}\r\n"
+        number = 0x7 if "WDT" in self.options.cause else 0x1
+        text = f"ets Jul 29 2019 12:21:46\r\n\r\nrst:{number:#x} ({self.options.cause}),boot:{mode}\r\n"
         self.say((text + ("waiting for download\r\n" if self.is_in_loader else "entry 0x400805e4\r\n")).encode())

@@ -71,6 +71,7 @@ extension DeviceCommand {
   /// The same as a record of `nb_control.h`; nil for commands that it does not have.
   var firmwareRecord: [UInt8]? {
     switch self {
+    case .reboot(.panic): [10] + Array("requested by a test".utf8)
     case .reboot: [1]
     case .dismiss(let item): [2] + item.littleEndianBytes
     case .action(let item, let act): [3] + item.littleEndianBytes + [act]

@@ -167,12 +167,16 @@ extension Suite {
         try await control.perform(.log(line))
         var (logged, text) = ([], []) as ([UInt8], [UInt8])
         // A busy device sends its answers first.
-        for _ in 0..<8 where !logged.contains(line.utf8) && !text.contains(line.utf8) {
+        // The end of a frame is no end of a line.
+        let ended = [[0x0A], [0x0D, 0x0A]].map { Array(line.utf8) + $0 as [UInt8] }
+        for _ in 0..<8 where !ended.contains(where: { logged.contains($0) || text.contains($0) }) {
           let frames = try await probe.fence() + probe.frames(for: .milliseconds(20))
           logged += frames.filter { $0.kind == .udata && $0.channel == 1 }.flatMap(\.payload)
           text = Array(probe.textReceived[start...])
         }
         probe.expect("whether \(what) is in UDATA", logged.contains(line.utf8), is: isFramed)
+        probe.expect(
+          !isFramed || ended.contains { logged.contains($0) }, "\(what) in UDATA has no line feed at its end")
         probe.expect("whether \(what) is console text", text.contains(line.utf8), is: !isFramed)
       }
     }

@@ -36,7 +36,8 @@ extension Suite {
   }
 
   static let writesInOrder = Case(
-    "ATT-5/writes-in-order", "Writes sent at once are answered in order and all stored", .throughput,
+    "ATT-5/writes-in-order", "Writes and a read sent at once are answered in order, and all are stored",
+    .throughput,
     also: ["ATT-6", "ATT-18", "NTF-10"]
   ) { bench in
     let probe = bench.probe
@@ -45,7 +46,8 @@ extension Suite {
     let json = { (index: Int) in probe.expiring(Sample.json("burst \(index)")) }
     // A long write is a barrier.
     try probe.requireMTU(3 + json(0).count)
-    let window = min(probe.session.peerRequests, 8)
+    let hasRead = probe.session.peerRequests > 1
+    let window = hasRead ? min(probe.session.peerRequests, 8) - 1 : 1
     try await probe.requireStoreRoom(window)
     try await probe.request(Wire.literal("12 0400 0100"))
     let before = try await probe.readCount()
@@ -54,14 +56,24 @@ extension Suite {
       burst += probe.data([0x12, 6, 0] + json(index), seq: probe.session.nextSeq).bytes
       probe.session.nextSeq &+= 1
     }
+    if hasRead {
+      burst += probe.data([0x0A, 3, 0], seq: probe.session.nextSeq).bytes
+      probe.session.nextSeq &+= 1
+    }
     try await probe.write(burst)
     let deadline = probe.now + Probe.patience
     var answers = 0
+    var isRead = !hasRead
     var lastCount = before
-    while answers < window || lastCount < before + window, let pdu = try await probe.nextPDU(until: deadline)
+    while answers < window || !isRead || lastCount < before + window,
+      let pdu = try await probe.nextPDU(until: deadline)
     {
       if pdu == [0x13] {
         answers += 1
+      } else if pdu.first == 0x0B {
+        isRead = true
+        probe.expect("answers before that of the read", answers, is: window)
+        probe.expect("Count in it", Int(Wire.word(pdu, at: 1)), is: before + window)
       } else {
         let count = Int(Wire.word(pdu, at: 3))
         probe.expect(
@@ -71,6 +83,7 @@ extension Suite {
       }
     }
     probe.expect("answers", answers, is: window)
+    probe.expect(isRead, "the read is not answered")
     probe.expect("the last reported count", lastCount, is: before + window)
   }
 
