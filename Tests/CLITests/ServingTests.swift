@@ -128,7 +128,7 @@ import Testing
     let emulate = try Self.program(
       ["emulate", "--link", directory.file("port"), "--control", socket], setting: "ulimit -n 256")
     _ = try await emulate.output.line(0)
-    let held = try (1...300).map { _ in try SocketClient(socket) }
+    let held = try (1...300).map { _ in try SocketClient.deaf(socket) }
     #expect(await emulate.errors.contains("cannot accept connections: Too many open files"))
     held.forEach { $0.close() }
     var answer = try await run("control", "--socket", socket, "stats")

@@ -38,5 +38,9 @@ struct SocketClient {
     try await answers.all().split(separator: "\n").map { try JSON(parsing: String($0)) }
   }
 
-  func close() { socket.close() }
+  func close() {
+    // A thread that reads it would keep it open.
+    shutdown(socket.number, Int32(SHUT_RDWR))
+    socket.close()
+  }
 }
