@@ -58,8 +58,8 @@ struct GatewayProgram: AsyncParsableCommand {
     }
   }
 
-  /// One line on standard error, whatever text is in it. Does not wait: a reader that is stalled must
-  /// not stop the gateway.
+  /// One line on standard error, whatever text is in it. Does not wait: a reader that is stalled
+  /// must not stop the gateway.
   static func note(_ text: String) {
     OutputQueue.errors.put("notibot-gateway: \(text.printable)\n")
   }

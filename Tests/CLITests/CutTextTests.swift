@@ -17,7 +17,10 @@ import Testing
       let text = String(repeating: "x", count: 600)
       let cut = try await run("send", "-p", emulator.port, "--text", text, "--json")
       #expect(cut.status == .exited(0))
-      #expect(try JSON(parsing: cut.output) == ["line": 1, "result": "accepted", "cut": true, "cutMembers": ["text"]])
+      #expect(
+        try JSON(parsing: cut.output) == [
+          "line": 1, "result": "accepted", "cut": true, "cutMembers": ["text"],
+        ])
       #expect(cut.errors.hasPrefix("warning: cut: longer than 512 bytes of JSON"))
       let whole = try await run("send", "-p", emulator.port, "--text", "short", "--strict", "--json")
       #expect(try JSON(parsing: whole.output) == ["line": 1, "result": "accepted"])

@@ -190,4 +190,27 @@ import Testing
     let entries = try Journal(path: place.file, access: .reading).contents().entries
     #expect(entries == (1...4).map { Entries.queued($0) })
   }
+
+  @Test func `a journal is created next to files that have a similar name`() throws {
+    try Data("half".utf8).write(to: URL(fileURLWithPath: place.file + ".5.new"))
+    let other = try Journal(path: place.file + ".new", access: .forwarding)
+    try other.apply([.put(Entries.queued(1))])
+    other.close()
+    try Journal(path: place.file, access: .forwarding).close()
+    let names = try FileManager.default.contentsOfDirectory(atPath: place.folder).sorted()
+    #expect(names == ["outbox", "outbox.5.new", "outbox.new"])
+    #expect(try Journal(path: place.file + ".new", access: .reading).contents().entries.count == 1)
+  }
+
+  @Test func `an outbox that has the name of a lock file is left as it is`() throws {
+    let lock = place.file + ".lock"
+    try Journal(path: lock, access: .forwarding).close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: lock))
+    let code = journalErrorCode { _ = try Journal(path: place.file, access: .forwarding) }
+    guard case .lockIsOther? = code else {
+      Issue.record("\(String(describing: code))")
+      return
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: lock)) == before)
+  }
 }

@@ -192,28 +192,6 @@ import Testing
     #expect(try JournalSalvage(path: path).entries.count == 6)
   }
 
-  @Test func `a journal is created next to files that have a similar name`() throws {
-    try Data("half".utf8).write(to: URL(fileURLWithPath: folder.file("outbox.5.new")))
-    let other = try Journal(path: folder.file("outbox.new"), access: .forwarding)
-    try other.apply([.put(Entries.queued(1))])
-    other.close()
-    try Journal(path: path, access: .forwarding).close()
-    #expect(try folder.names() == ["outbox", "outbox.5.new", "outbox.new"])
-    #expect(try Journal(path: folder.file("outbox.new"), access: .reading).contents().entries.count == 1)
-  }
-
-  @Test func `an outbox that has the name of a lock file is left as it is`() throws {
-    let lock = path + ".lock"
-    try Journal(path: lock, access: .forwarding).close()
-    let before = try Data(contentsOf: URL(fileURLWithPath: lock))
-    let code = journalErrorCode { _ = try Journal(path: path, access: .forwarding) }
-    guard case .lockIsOther? = code else {
-      Issue.record("\(String(describing: code))")
-      return
-    }
-    #expect(try Data(contentsOf: URL(fileURLWithPath: lock)) == before)
-  }
-
   // MARK: Rows
 
   @Test(arguments: [

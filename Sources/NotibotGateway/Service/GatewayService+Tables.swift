@@ -69,7 +69,8 @@ extension GatewayService {
     guard case .running(let waiting, _) = tableCheck else { return }
     tableCheck = .stalled
     note(
-      problem: GatewayFailure(.unfitEnvironment, "cannot read \(folder.path): it does not answer"), of: folder.path
+      problem: GatewayFailure(.unfitEnvironment, "cannot read \(folder.path): it does not answer"),
+      of: folder.path
     )
     for work in waiting + takeNextWork() { work(self) }
   }

@@ -2,8 +2,8 @@
 /// its channel name: those of an earlier attempt are late.
 ///
 /// States: *closed* → `begin` → *opening* → `attach` → *open* → `end` → *closed*; *opening* →
-/// `fail` → *closed*; both → `close` → *closed*. The end of a channel that was never attached changes
-/// nothing: the result of its attempt follows, or the supervisor's deadline.
+/// `fail` → *closed*; both → `close` → *closed*. The end of a channel that was never attached
+/// changes nothing: the result of its attempt follows, or the supervisor's deadline.
 package struct PortAttempts<Port: Sendable>: Sendable {
   private enum State {
     case closed

@@ -82,7 +82,9 @@ package struct ConsoleEvidence: Equatable, Sendable {
   /// The cause of the last start, if the device does not get past its starts: after a fault, or too
   /// many. A chip that wakes up is as intended, and so is the restart by opening the port.
   private var restartCause: String? {
-    let starts = lines.compactMap { ESPBootLine(in: Array($0.utf8))?.cause }.filter { $0.meaning != .intended }
+    let starts = lines.compactMap { ESPBootLine(in: Array($0.utf8))?.cause }.filter {
+      $0.meaning != .intended
+    }
     let hasCrashed = lines.contains { $0.hasSuffix("Rebooting...") }
     guard starts.count >= Self.restartsLimit || hasCrashed || starts.contains(where: { $0.trouble != nil })
     else { return nil }

@@ -12,7 +12,7 @@ package struct Signals: Sendable {
   /// a script, stays ignored. Returns `nil` if the system has no pipe left: then the signals keep
   /// their default action.
   package static func watchEndings() -> Signals? {
-    // SIGTERM is the last one: a test waits for it, because the runtime handles SIGQUIT from the start.
+    // SIGTERM is the last one: a test waits for it, because the runtime handles SIGQUIT at once.
     let numbers = [SIGHUP, SIGQUIT].filter { signals_shim_is_ignored($0) == 0 } + [SIGINT, SIGTERM]
     let descriptor = signals_shim_watch(numbers, numbers.count)
     return descriptor < 0 ? nil : Signals(descriptor: descriptor, numbers: numbers)
