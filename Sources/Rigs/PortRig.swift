@@ -223,14 +223,39 @@ package final class PortRig: Rig {
       try await line.write(probe.frame(.fin).bytes)
       return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
     } catch let finding as Finding {
-      guard probe.session.id == 0 else { throw NoAnswer(port: name, reason: finding.message) }
-      var decoder = FrameDecoder(receiving: .fromDevice)
-      decoder.receive(probe.record.received)
-      decoder.flushCandidateAsText()
-      var evidence = ConsoleEvidence()
-      while let event = decoder.nextEvent() { if case .text(let text) = event { evidence.receive(text) } }
-      throw NoAnswer(port: name, why: evidence.finding(echoes: decoder.counters.echoes))
+      throw noAnswer(of: probe, finding, port: name)
     }
+  }
+
+  /// Why a device cannot be tested: what it has sent decides before what is missing.
+  private static func noAnswer(of probe: Probe, _ finding: Finding, port: String) -> NoAnswer {
+    var decoder = FrameDecoder(receiving: .fromDevice)
+    decoder.receive(probe.record.received)
+    decoder.flushCandidateAsText()
+    var evidence = ConsoleEvidence()
+    var refusal: Rst?
+    while let event = decoder.nextEvent() {
+      switch event {
+      case .text(let text): evidence.receive(text)
+      case .frame(let frame) where frame.header.type == .rst: refusal = try? Rst(parsing: frame.payload)
+      case .frame: break
+      }
+    }
+    let why = evidence.finding(echoes: decoder.counters.echoes)
+    if why.kind == .deviceRestarted { return NoAnswer(port: port, why: why) }
+    if probe.session.id != 0 {
+      return NoAnswer(
+        port: port, reason: "it opens a session, but \(finding.message)",
+        hint: "its firmware does not keep the protocol: read its console text with notibot monitor")
+    }
+    guard let refusal else { return NoAnswer(port: port, why: why) }
+    var refused = NoAnswer(
+      port: port,
+      reason: "it refuses the session (RST reason \(refusal.reason.wire), "
+        + "versions \(refusal.versions.lowest) to \(refusal.versions.highest))",
+      hint: "update its firmware, or report this to its developers")
+    refused.kind = .refused
+    return refused
   }
 
   /// The answer to an invalid notification. A device that has answered the SYN is asked again in
@@ -262,7 +287,7 @@ package final class PortRig: Rig {
     package let reason: String
     package var kind = FailureKind.noAnswer
     package var hint = "check that the board runs firmware that speaks it, and the baud rate"
-    package var description: String { "nothing on this port answers as a Notibot: \(reason)" }
+    package var description: String { "the device on this port cannot be tested: \(reason)" }
 
     init(port: String, reason: String, hint: String? = nil) {
       (self.port, self.reason) = (port, reason)

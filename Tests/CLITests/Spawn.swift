@@ -17,14 +17,6 @@ struct Spawn {
   /// Writing to a program that has ended must not end this one.
   private static let brokenPipesAreErrors: Void = { signal(SIGPIPE, SIG_IGN) }()
 
-  /// The program gets no other descriptor, such as the socket of another test's client.
-  private static func keepDescriptors() {
-    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-    for case let number? in numbers.map({ Int32($0) }) where number > STDERR_FILENO {
-      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-    }
-  }
-
   /// - Returns: the process id.
   func run() throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
@@ -37,6 +29,11 @@ struct Spawn {
         posix_spawn_file_actions_addclose(&actions, Int32(number))
       }
     }
+    // No other descriptor, such as the socket of another test's client.
+    let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+      Int32($0)
+    }
+    for number in numbers where number > STDERR_FILENO { posix_spawn_file_actions_addclose(&actions, number) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -52,8 +49,7 @@ struct Spawn {
     _ = Self.brokenPipesAreErrors
     var pid: pid_t = 0
     let error = Self.lock.withLock { _ in
-      Self.keepDescriptors()
-      return posix_spawn(&pid, arguments[0], &actions, &attributes, words, settings)
+      posix_spawn(&pid, arguments[0], &actions, &attributes, words, settings)
     }
     guard error == 0 else { throw SystemError("start \(arguments[0])", number: error) }
     return pid
