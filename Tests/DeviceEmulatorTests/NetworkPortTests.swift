@@ -158,10 +158,10 @@ private struct NetworkHost {
         port, options: SerialOptions(bitsPerSecond: bitsPerSecond), on: loop
       ) { channel in
         let inbox = Inbox()
+        try channel.syncOptions?.setOption(.autoRead, value: reads)
         try channel.pipeline.syncOperations.addHandler(inbox)
         promise.succeed(NIOLoopBound(inbox, eventLoop: channel.eventLoop))
       }
-      if !reads { try await channel.setOption(.autoRead, value: false).get() }
       return NetworkHost(channel: channel, inbox: try await promise.futureResult.get())
     } catch {
       promise.fail(error)

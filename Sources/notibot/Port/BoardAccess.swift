@@ -113,7 +113,10 @@ enum BoardAccess {
     let address = try PortList().address(of: name)
     guard let path = address.path else {
       let loop = MultiThreadedEventLoopGroup.singleton.next()
-      return try await SerialChannel.open(address.withoutNegotiation, on: loop) { _ in }.close()
+      let channel = try await SerialChannel.open(address.withoutNegotiation, on: loop) { _ in }
+      // The server can have closed it before.
+      try? await channel.close()
+      return
     }
     guard name.address != nil, access(path, F_OK) != 0 else { return }
     throw PortError(PortList().absence(of: path), port: path, operation: "open")
