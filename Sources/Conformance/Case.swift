@@ -130,11 +130,19 @@ package struct RigTrouble: Error, Equatable, Sendable, CustomStringConvertible {
   package var message: String
   /// What the user can do about it.
   package var remedy: String
-  /// Whether a part of the rig can be reached and does not answer.
-  package var isSilence: Bool
+  package var part: Part
 
-  package init(_ message: String, remedy: String, isSilence: Bool = false) {
-    (self.message, self.remedy, self.isSilence) = (message, remedy, isSilence)
+  /// The part of the rig that is in trouble.
+  package enum Part: Sendable {
+    case any
+    /// One that can be reached and does not answer.
+    case silent
+    /// The port, which is gone.
+    case port
+  }
+
+  package init(_ message: String, remedy: String, part: Part = .any) {
+    (self.message, self.remedy, self.part) = (message, remedy, part)
   }
 
   package var description: String { "\(message); \(remedy)" }

@@ -12,7 +12,7 @@ package protocol Rig: AnyObject {
   var peerProcesses: [Int32] { get }
 
   /// Why no further case can run on it, because its device does not answer any more; nil if it can.
-  var loss: String? { get }
+  var loss: RigTrouble? { get }
 
   /// Makes the bench of one case. The device can be the same for all of them or a new one each
   /// time.
@@ -29,6 +29,6 @@ package protocol Rig: AnyObject {
 
 extension Rig {
   package var bootID: String? { nil }
-  package var loss: String? { nil }
+  package var loss: RigTrouble? { nil }
   package var peerProcesses: [Int32] { [] }
 }

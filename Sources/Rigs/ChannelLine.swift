@@ -212,7 +212,7 @@ final class ChannelInbox: ChannelDuplexHandler {
 }
 
 extension RigTrouble {
-  fileprivate static func portIsGone(_ cause: any Error) -> RigTrouble {
-    RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again")
+  static func portIsGone(_ cause: any Error) -> RigTrouble {
+    RigTrouble("the port is gone: \(cause)", remedy: "check the cable, then run the suite again", part: .port)
   }
 }

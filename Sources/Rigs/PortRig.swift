@@ -26,8 +26,6 @@ package final class PortRig: Rig {
   private let control: (any DeviceControl)?
   /// Whether a case has set the device's clock.
   private var hasSetClock = false
-  /// Whether the port has stayed away.
-  private var isLost = false
   private let wrapLine: (any Line) -> any Line
 
   /// Opens the port and determines the capabilities of the device: it writes an invalid
@@ -150,12 +148,10 @@ package final class PortRig: Rig {
     while true {
       do {
         try await line.reopen()
-        isLost = false
         return
-      } catch let error as PortError where error.isAbsence && !isLost {
+      } catch let error as PortError where error.isAbsence {
         try Task.checkCancellation()
-        // The cases after that do not wait again.
-        isLost = ContinuousClock.now >= end
+        guard ContinuousClock.now < end else { throw RigTrouble.portIsGone(error) }
         await PortWait.forArrival(
           at: port.address?.path, upTo: Self.openingInterval,
           on: MultiThreadedEventLoopGroup.singleton.next())
@@ -241,7 +237,7 @@ package final class PortRig: Rig {
       case .frame: break
       }
     }
-    let why = evidence.finding(echoes: decoder.counters.echoes)
+    let why = evidence.finding(echoes: decoder.counters.echoes, frames: decoder.counters.frames)
     if why.kind == .deviceRestarted { return NoAnswer(port: port, why: why) }
     if probe.session.id != 0 {
       return NoAnswer(

@@ -27,7 +27,7 @@ package final class RecoveringRig: Rig {
   private var current = ""
   /// Consecutive cases for which the rig did not answer.
   private var silences = 0
-  package private(set) var loss: String?
+  package private(set) var loss: RigTrouble?
 
   /// - Parameter recover: recovers the device and opens the port again; throws if nothing helps.
   ///   Nil: not allowed.
@@ -43,7 +43,7 @@ package final class RecoveringRig: Rig {
   package var peerProcesses: [Int32] { rig.peerProcesses }
 
   package func makeBench(for testCase: Case, seed: UInt64) async throws -> Bench {
-    if let loss { throw Self.lost(loss) }
+    if let loss { throw loss }
     current = testCase.id
     do {
       let bench = try await rig.makeBench(for: testCase, seed: seed)
@@ -55,18 +55,19 @@ package final class RecoveringRig: Rig {
         return try await rig.makeBench(for: testCase, seed: seed)
       case (.none, nil):
         let words = "the device has sent nothing since \(suspect.id), and answers no opening"
-        loss = words
+        let trouble = Self.lost(words)
+        loss = trouble
         // A device that falls silent in a case does so in its repetition, too.
         if suspect.wasHeard, suspect.id == testCase.id {
           throw Finding(words, file: #fileID, line: #line)
         }
-        throw Self.lost(words)
+        throw trouble
       case (.wrong, .some), (.none, .some): break
       }
     } catch let trouble as RigTrouble {
       guard recover != nil, loss == nil else {
-        silences += trouble.isSilence ? 1 : 0
-        if silences == Self.silencesLimit { loss = trouble.message }
+        silences += trouble.part == .silent ? 1 : 0
+        if silences == Self.silencesLimit || trouble.part == .port { loss = trouble }
         throw trouble
       }
       // The port is gone, which the recovery can also fix.
@@ -75,7 +76,7 @@ package final class RecoveringRig: Rig {
     do {
       if let recover { rig = try await recover() }
     } catch {
-      loss = "the device stopped answering, and nothing brought it back"
+      loss = Self.lost("the device stopped answering, and nothing brought it back")
       throw error
     }
     suspect = nil

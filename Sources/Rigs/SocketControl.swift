@@ -61,7 +61,7 @@ final class SocketControl: DeviceControl {
     } catch {
       throw RigTrouble(
         "\(error)", remedy: "check whether the emulator is still running",
-        isSilence: error == .noAnswer(path: client.path))
+        part: error == .noAnswer(path: client.path) ? .silent : .any)
     }
   }
 }

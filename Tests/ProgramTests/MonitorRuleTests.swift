@@ -38,7 +38,7 @@ struct MonitorRuleTests {
     var lines: [[UInt8]] = []
     for part in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       let pieces = part.split(separator: UInt8(ascii: "\r"))
-      lines += pieces.isEmpty ? [[]] : pieces.map(Array.init)
+      lines += pieces.isEmpty ? [[]] : pieces.map { Array($0) }
     }
     // Behind the last LF nothing has begun.
     if lines.last == [] { lines.removeLast() }

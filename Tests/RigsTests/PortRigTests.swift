@@ -119,7 +119,7 @@ import Testing
     let rig = RecoveringRig(board)
     let queue = CaseQueue(Self.reading, policy: RunPolicy()) { _ in }
     await queue.run(on: rig, seed: 1)
-    return (await queue.results.map(\.outcome.word), rig.loss)
+    return (await queue.results.map(\.outcome.word), rig.loss?.message)
   }
 
   @Test func `a device that falls silent fails its case, and ends the run`() async throws {
@@ -128,6 +128,31 @@ import Testing
     #expect(words.count < Self.reading.count)
     let reason = "the device has sent nothing since NTF-10/read-\(words.count - 1), and answers no opening"
     #expect(loss == reason)
+  }
+
+  /// A rig whose port stays away from its third case on.
+  private final class Unplugged: Rig {
+    let name = "unplugged"
+    let offers: Set<Need> = [.session]
+    private var runs = 0
+
+    func makeBench(for testCase: Case, seed: UInt64) throws -> Bench {
+      runs += 1
+      guard runs < 3 else { throw RigTrouble("the port is gone", remedy: "plug it in", part: .port) }
+      let device = VirtualDevice(wired: WiredDevice(profile: .standard, seed: seed, now: .zero))
+      return Bench(line: VirtualLine(peer: device, now: .zero), control: nil, clock: .real, seed: seed)
+    }
+
+    func finish(_ bench: Bench) {}
+    func close() {}
+  }
+
+  @Test func `a port that stays away is one error, and ends the run`() async throws {
+    let rig = RecoveringRig(Unplugged())
+    let queue = CaseQueue(Self.reading, policy: RunPolicy()) { _ in }
+    await queue.run(on: rig, seed: 1)
+    #expect(await queue.results.map(\.outcome.word) == ["passed", "passed", "errored"])
+    #expect(rig.loss?.part == .port)
   }
 
   @Test func `a device that answers ends no run`() async throws {
@@ -139,6 +164,17 @@ import Testing
 
 /// What a line reports that has ended.
 @Suite struct ChannelLineTests {
+  @Test func `a server that closes before the first case is a port that is gone`() async throws {
+    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { $0.close() }
+      .bind(host: "127.0.0.1", port: 0).get()
+    let number = try #require(server.localAddress?.port)
+    let name = try PortName(parsing: "socket://127.0.0.1:\(number)")
+    let error = await #expect(throws: RigTrouble.self) { try await PortRig.open(name, name: "port") }
+    #expect(error?.part == .port)
+    try await server.close()
+  }
+
   @Test func `a write to a port in use reports that, not a pulled cable`() async throws {
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .bind(host: "127.0.0.1", port: 0).get()

@@ -17,6 +17,10 @@ import Testing
     #expect(finding("").isSilence && finding("").kind == .noAnswer)
   }
 
+  @Test func `frames that are no answer are the firmware's fault`() {
+    #expect(ConsoleEvidence().finding(echoes: 0, frames: 2).reason.contains("2 other frames"))
+  }
+
   @Test func `console text is quoted by its last line, printable and cut`() {
     let found = finding("I (31) boot: a\r\nI (32) app: \u{1B}[2Jready\u{9B}\r\n\r\n")
     #expect(found.kind == .noAnswer && !found.isSilence)
@@ -55,6 +59,11 @@ import Testing
   func `a board in the loader of its ROM has the hint to reset it`(text: String) {
     #expect(finding(text).reason.contains("waits for a download"))
     #expect(finding(text).hint.contains("reset"))
+  }
+
+  @Test func `damaged frames of a device prove that the rate is right`() {
+    let found = finding([0x0F, 0x30, 0x11, 0x81, 4] + Array("NBOT".utf8) + [0x82, 8, 0xFF, 0xFF, 0x93, 0x80, 0xF1])
+    #expect(found.reason.contains("damaged frames") && !found.hint.contains("try another"))
   }
 
   @Test func `bytes at a wrong rate are not text`() {

@@ -62,7 +62,9 @@ package struct CaseVerdict: Equatable {
     case .passed where passes > calmFailures.count: return decision(last)
     case .failed where calmFailures.count >= Self.failuresToConfirm: return decision(last)
     case .passed, .failed, .errored:
-      let isOver = runs.count >= Self.runsLimit || corruptRuns >= Self.corruptRunsLimit
+      // The values that a line lets through are the same in each run.
+      let isOver =
+        runs.count >= Self.runsLimit || corruptRuns >= Self.corruptRunsLimit || !line.blocked.isEmpty
       return isOver ? undecided : nil
     }
   }
@@ -81,7 +83,7 @@ package struct CaseVerdict: Equatable {
       if case .skipped = runs.last?.outcome {
         "it could not be repeated, because \(runs.last?.outcome.details.first ?? "it was skipped")"
       } else if !line.isClean {
-        "\(line.summary); check cable, adapter, hub and rate"
+        line.summary
       } else if worst == Lateness() {
         "interrupted before it was repeated"
       } else {

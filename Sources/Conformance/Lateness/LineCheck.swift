@@ -58,6 +58,8 @@ extension LineCheck {
   private static let openingAttempts = 6
   /// More than an answer takes that is not lost, also behind 115 200 baud and a USB bridge.
   private static let answerLimit = Duration.milliseconds(150)
+  /// XON, XOFF, and the value that telnet and PARMRK double.
+  private static let specialValues: [UInt8] = [0x11, 0x13, 0xFF]
   /// What a question is lengthened by, so that it meets as many faults as a long frame.
   private static let padding = [UInt8](repeating: 0x55, count: 200)
 
@@ -72,7 +74,28 @@ extension LineCheck {
     var check = LineCheck()
     // What was found until the line ended counts.
     try? await ask(probe, &check)
-    return check.quality
+    var quality = check.quality
+    if quality.isClean { quality.blocked = await blockedValues(probe) }
+    return quality
+  }
+
+  /// The special values without an answer to any SYN that carries them, although other SYNs are
+  /// answered. A nonce goes in both directions. That the firmware's own console driver removes them
+  /// (FRM-16) looks the same.
+  private static func blockedValues(_ probe: Probe) async -> Set<UInt8> {
+    var answered: [UInt8: Int] = [:]
+    for _ in 0..<4 {
+      // In random order: a device that drops frames in a pattern is at fault on its own.
+      for value in ([0x55, 0x55] + specialValues).shuffled(using: &probe.random) {
+        // Other bytes of it are not special.
+        let nonce = probe.makeNonce() & 0x0F0F_0F0F | 0x4040_4040 | UInt64(value) * 0x0101_0101_0000_0000
+        let isAnswered = (try? await probe.openSession(Probe.synTLVs(nonce: nonce), attempts: 1)) != nil
+        answered[value, default: 0] += isAnswered ? 1 : 0
+      }
+    }
+    try? await probe.write(probe.frame(.fin))
+    guard answered[0x55, default: 0] >= 7 else { return [] }
+    return Set(specialValues.filter { answered[$0] == 0 })
   }
 
   private static func ask(_ probe: Probe, _ check: inout LineCheck) async throws {

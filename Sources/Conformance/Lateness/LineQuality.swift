@@ -6,22 +6,32 @@ package struct LineQuality: Equatable, Sendable {
   package var lost = 0
   /// Pieces of binary that were received instead of a frame meanwhile.
   package var corrupt = 0
+  /// Values that no frame with them passes, of those that lines treat specially.
+  package var blocked: Set<UInt8> = []
 
-  package init(asked: Int = 0, lost: Int = 0, corrupt: Int = 0) {
-    (self.asked, self.lost, self.corrupt) = (asked, lost, corrupt)
+  package init(asked: Int = 0, lost: Int = 0, corrupt: Int = 0, blocked: Set<UInt8> = []) {
+    (self.asked, self.lost, self.corrupt, self.blocked) = (asked, lost, corrupt, blocked)
   }
 
   /// Whether a failure on this line is the peer's own fault.
-  package var isClean: Bool { lost == 0 }
+  package var isClean: Bool { lost == 0 && blocked.isEmpty }
 
   package static func + (left: Self, right: Self) -> Self {
     Self(
-      asked: left.asked + right.asked, lost: left.lost + right.lost, corrupt: left.corrupt + right.corrupt)
+      asked: left.asked + right.asked, lost: left.lost + right.lost, corrupt: left.corrupt + right.corrupt,
+      blocked: left.blocked.union(right.blocked))
   }
 
-  /// A clause for a sentence of a report.
+  /// A clause for a sentence of a report, with what to do.
   package var summary: String {
-    "the line corrupts bytes: \(lost) of \(asked) frames that were sent as a check were lost"
-      + (corrupt == 0 ? "" : ", and \(corrupt) arrived corrupt")
+    guard blocked.isEmpty else {
+      let values = blocked.sorted().map { Wire.hex([$0]) }.joined(separator: ", ")
+      return "no frame with a byte \(values) passes, although others do; "
+        + (blocked.contains(0xFF) ? "use the server's raw port, not its telnet port" : "")
+        + (blocked.count > 1 && blocked.contains(0xFF) ? ", and " : "")
+        + (blocked == [0xFF] ? "" : "turn off software flow control (XON/XOFF) in adapter, server and firmware")
+    }
+    return "the line corrupts bytes: \(lost) of \(asked) frames that were sent as a check were lost"
+      + (corrupt == 0 ? "" : ", and \(corrupt) arrived corrupt") + "; check cable, adapter, hub and rate"
   }
 }

@@ -33,6 +33,8 @@ package final class Probe {
   private var pendingStart = 0
   /// The deadline that has passed while there was still input, and when that was first noticed.
   private var lateReading: (deadline: Instant, start: Instant)?
+  /// The frames written in the peer's direction, which a line that echoes returns.
+  private var echoes: Set<WireFrame> = []
   /// Whether anything was received.
   private(set) package var hasReceived = false
   /// Whether a SYN with a CLOCK was sent.
@@ -68,6 +70,15 @@ package final class Probe {
     if frame.kind == .syn, TLV.parse(frame.payload)?.value(of: 0x09) != nil { hasSetClock = true }
     let bytes = bearer.bytes(of: frame)
     if !bytes.isEmpty { try await put(bytes) }
+  }
+
+  /// The same frame in the peer's direction. It carries a credit that no peer announces, because
+  /// the limit is 64, so that it is recognized when the line returns it.
+  package func echo(of frame: WireFrame) -> WireFrame {
+    var echo = frame
+    (echo.sender, echo.credit) = (role.other, 65)
+    echoes.insert(echo)
+    return echo
   }
 
   private func put(_ bytes: [UInt8]) async throws {
@@ -157,7 +168,9 @@ package final class Probe {
     record.note(bytes, isSent: false, at: now)
     captured?.append(contentsOf: bytes)
     bearer.receive(bytes)
-    let items = bearer.takeItems()
+    let items = bearer.takeItems().filter {
+      if case .frame(let frame) = $0 { !echoes.contains(frame) } else { true }
+    }
     for case .text(let text) in items { textReceived += text }
     pending = Array(pending[pendingStart...]) + items
     pendingStart = 0

@@ -1,7 +1,7 @@
 /// A frame as the cases write and parse it, with the suite's own plain COBS and CRC: the codec that
 /// the host and the emulator share would otherwise be its own witness. Source: PROTOCOL.md FRM-1 to
 /// FRM-5, LNK-1.
-package struct WireFrame: Equatable, Sendable {
+package struct WireFrame: Hashable, Sendable {
   /// The type numbers of PROTOCOL.md chapter 2.
   package enum Kind: UInt8, Sendable {
     case hello = 1

@@ -107,7 +107,7 @@ extension NotibotError {
 
   /// The end of a session, or of the attempt to open one, while `operation` was going on.
   ///
-  /// - Parameter why: of `.noAnswer`.
+  /// - Parameter why: what the text says that came instead of an answer.
   package init(
     _ end: SessionEnd, port: String, operation: String,
     why: ConsoleEvidence.Finding = ConsoleEvidence().finding(echoes: 0)
@@ -116,6 +116,7 @@ extension NotibotError {
       switch end {
       case .closed: (.linkLost, "this side closed the session", "")
       case .noAnswer: (Code(why.kind), why.reason, why.hint)
+      case .silent where why.kind == .deviceRestarted: (.deviceRestarted, why.reason, why.hint)
       case .refused(.noCommonVersion, let versions):
         (
           .incompatible,
@@ -136,7 +137,11 @@ extension NotibotError {
         (.deviceRestarted, "the device restarted", "read its console text")
       case .unknownToDevice: (.linkLost, "the device no longer knows the session", "connect again")
       case .closedByDevice: (.linkLost, "the device closed the session", "connect again")
-      case .silent: (.linkLost, "the device was silent for 5 s", "check the cable and the power supply")
+      case .silent:
+        (
+          .linkLost, "the device was silent for 5 s",
+          "read its console text with notibot monitor; check the cable and the power supply"
+        )
       case .applicationStalled:
         (.noAnswer, "the link answers, but the application did not for 10 s", "reset the board")
       case .transactionTimedOut: (.noAnswer, "no answer to a request for 30 s", "reset the board")

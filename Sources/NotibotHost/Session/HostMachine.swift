@@ -44,7 +44,7 @@ package struct HostMachine: Equatable, Sendable {
   /// The text since `connect`, while no session is open.
   private var evidence = ConsoleEvidence()
   /// The counter at `connect`.
-  private var earlierEchoes: UInt64 = 0
+  private var earlier = DecoderCounters()
 
   /// - Parameter seed: for nonces. In production, the driver takes it from the system, so that no
   ///   two runs share nonces.
@@ -62,7 +62,7 @@ package struct HostMachine: Equatable, Sendable {
   package mutating func connect(clock: HostClock? = nil, now: Instant) {
     guard link.isClosed else { return }
     evidence = ConsoleEvidence()
-    earlierEchoes = decoder.counters.echoes
+    earlier = decoder.counters
     let isFirst = statistics.link.sessions == 0
     client.expectBearer()
     link.open(
@@ -215,9 +215,13 @@ package struct HostMachine: Equatable, Sendable {
       sync: exchange.statistics, bytesReceived: bytesReceived, bytesSent: bytesSent)
   }
 
-  /// Why no session could be opened, after `.ended(.noAnswer)`.
+  /// What the text since the last opening says, after `.ended(.noAnswer)` or silence.
   package var whyUnanswered: ConsoleEvidence.Finding {
-    evidence.finding(echoes: decoder.counters.echoes - earlierEchoes)
+    var (evidence, decoder) = (evidence, decoder)
+    decoder.flushCandidateAsText()
+    while case .text(let bytes)? = decoder.nextEvent() { evidence.receive(bytes) }
+    return evidence.finding(
+      echoes: decoder.counters.echoes - earlier.echoes, frames: decoder.counters.frames - earlier.frames)
   }
 
   /// Whether no session is open, opening or closing.
@@ -234,7 +238,7 @@ package struct HostMachine: Equatable, Sendable {
     while let event = decoder.nextEvent() {
       switch event {
       case .text(let bytes):
-        if answer == nil { evidence.receive(bytes) }
+        evidence.receive(bytes)
         actions.append(.text(bytes))
       case .frame(let frame):
         link.receive(frame, now: now)
@@ -270,6 +274,7 @@ package struct HostMachine: Equatable, Sendable {
       switch action {
       case .opened(let answer):
         self.answer = answer
+        evidence = ConsoleEvidence()
         stallCheckedAt = now
         client.open(bearer(for: answer))
       case .received(let pdu):

@@ -22,6 +22,9 @@ package struct ConsoleEvidence: Equatable, Sendable {
   /// Restarts that nobody has asked for, while one answer is awaited.
   static let restartsLimit = 3
 
+  /// The TLV that HELLO, SYNACK and RST begin with: they can be damaged, but the rate is right.
+  private static let magic: [UInt8] = [0x81, 4] + Array("NBOT".utf8)
+
   private var text: [UInt8] = []
   private var textBytes = 0
 
@@ -33,15 +36,28 @@ package struct ConsoleEvidence: Equatable, Sendable {
     if text.count > 2 * Self.textLimitBytes { text.removeFirst(text.count - Self.textLimitBytes) }
   }
 
-  /// - Parameter echoes: frames of this host that came back.
-  package func finding(echoes: UInt64) -> Finding {
+  /// - Parameters:
+  ///   - echoes: frames of this host that came back.
+  ///   - frames: other frames, none of which was an answer.
+  package func finding(echoes: UInt64, frames: UInt64 = 0) -> Finding {
     let quote = lines.last { !$0.isEmpty }.map { "; its last line: '\($0.prefix(Self.quoteLimit))'" } ?? ""
     if echoes > 0 {
       return Finding(
         kind: .noAnswer, reason: "no answer, only the frames of this host come back",
         hint: "check whether RX and TX are connected, and that the firmware at this port is not a console")
     }
+    if textBytes == 0, frames > 0 {
+      return Finding(
+        kind: .noAnswer, reason: "no valid answer, only \(frames) other frames of a Notibot device",
+        hint: "its firmware does not keep the protocol: report this to its developers")
+    }
     guard textBytes > 0 else { return .silence }
+    if text.firstRange(of: Self.magic) != nil {
+      return Finding(
+        kind: .noAnswer, reason: "no answer, only damaged frames of a Notibot device",
+        hint: "the rate is right: look for what changes bytes on the way, such as flow control (XON/XOFF), "
+          + "translated line ends (CR, LF), a telnet port, or the firmware itself")
+    }
     if isStrange {
       return Finding(
         kind: .noAnswer, reason: "no answer, only \(textBytes) bytes that are not text",

@@ -121,10 +121,9 @@ struct TestRun: Sendable {
     if let lineTrouble {
       report.rigTrouble = "\(lineTrouble); \(left)"
     } else if let loss = device.loss {
-      let message = "\(loss); \(left)"
+      let message = "\(loss.message); \(left)"
       report.rigTrouble = message
-      trouble = CommandFailure(
-        .noAnswer, message, remedy: "restart the device, check its line, then run the rest")
+      trouble = CommandFailure(loss.part == .port ? .linkLost : .noAnswer, message, remedy: loss.remedy)
     } else if options.failFast, results.last?.outcome.isBad == true {
       if results.count < cases.count {
         print("Ended by --fail-fast after \(results.count) of \(cases.count) cases.")
@@ -322,7 +321,8 @@ struct TestRun: Sendable {
         .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
     case let error as CommandFailure: error
     case let error as RigTrouble:
-      CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
+      CommandFailure(
+        error.part == .port ? .linkLost : .unfitEnvironment, error.message.printable, remedy: error.remedy)
     case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
     }
   }

@@ -1,5 +1,6 @@
 import DeviceEmulator
 import NotibotProtocol
+import Synchronization
 import Testing
 
 @testable import Conformance
@@ -102,9 +103,64 @@ import Testing
     #expect(result.outcome.word == "failed", "\(result.outcome)")
   }
 
+  /// A path that changes some values, in one direction or in both.
+  private static func path(
+    _ name: String, fails: String, isBoth: Bool, _ change: @escaping @Sendable (UInt8) -> [UInt8]
+  ) -> Mutant {
+    Mutant(
+      name: name, caught: fails, sent: { { $0.flatMap(change) } },
+      received: { { isBoth ? $0.flatMap(change) : $0 } })
+  }
+
+  @Test(
+    arguments: [
+      (
+        path("doubles 255", fails: "FRM-2/full-block-sent", isBoth: true) { $0 == 0xFF ? [$0, $0] : [$0] },
+        "telnet"
+      ),
+      (
+        path("removes XON and XOFF", fails: "FRM-2/every-block-length", isBoth: false) {
+          $0 == 0x11 || $0 == 0x13 ? [] : [$0]
+        }, "XON"
+      ),
+    ])
+  func `values that do not pass are named, and fail no device`(mutant: Mutant, name: String) async throws {
+    let result = try await run(mutant.caught, LateRig(mutant: mutant))
+    #expect(result.outcome.word == "errored" && result.runs == 1, "\(result.outcome)")
+    #expect(result.outcome.details.first?.contains(name) == true, "\(result.outcome)")
+  }
+
+  @Test(arguments: Suite.cases.filter { $0.rules.contains("FRM-11") })
+  func `a sound device on a line that echoes fails nothing`(testCase: Case) async throws {
+    guard testCase.needs.isSubset(of: LateRig().offers) else { return }
+    let line = EchoingLine()
+    let mutant = Mutant(
+      name: "echoes", caught: testCase.id, sent: { line.pass }, received: { line.receive })
+    let result = try await run(testCase.id, LateRig(mutant: mutant))
+    let expected = testCase.id == "FRM-16/no-echo" ? "skipped" : "passed"
+    #expect(result.outcome.word == expected, "\(result.outcome)")
+  }
+
   @Test func `a sound device on a clean line loses nothing`() async throws {
     let bench = LateRig().makeBench(for: Suite.cases[0], seed: 3)
     let line = await LineCheck.quality(of: bench)
     #expect(line == LineQuality(asked: LineCheck.questionsLimit))
+  }
+}
+
+/// A line that returns what is written before what the device sends.
+private final class EchoingLine: Sendable {
+  private let echo = Mutex<[UInt8]>([])
+
+  func pass(_ bytes: [UInt8]) -> [UInt8] {
+    echo.withLock { $0 += bytes }
+    return bytes
+  }
+
+  func receive(_ bytes: [UInt8]) -> [UInt8] {
+    echo.withLock { echo in
+      defer { echo = [] }
+      return echo + bytes
+    }
   }
 }

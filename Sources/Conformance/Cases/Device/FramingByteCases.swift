@@ -236,14 +236,13 @@ extension Suite {
     let probe = bench.probe
     let synAck = try await probe.openSession()
     let ping = probe.frame(.ping)
-    var echo = ping
-    echo.sender = .device
+    let echo = probe.echo(of: ping)
     var wrongCRC = Wire.sealed(ping.decoded)
     wrongCRC[wrongCRC.count - 2] ^= 0x40
     let long = Wire.stuffed(probe.data([UInt8](repeating: 0x55, count: 528), channel: 2, seq: 0).decoded)
     let inputs: [(what: String, bytes: [UInt8])] = [
       ("a frame", ping.bytes), ("UDATA", probe.frame(.udata, channel: 5, payload: [1]).bytes),
-      ("an echo of PING", echo.bytes), ("an echo of SYNACK", synAck.bytes),
+      ("an echo of PING", echo.bytes), ("an echo of SYNACK", probe.echo(of: synAck).bytes),
       ("a frame with a wrong CRC", wrongCRC),
       ("a frame with a wrong length", Wire.sealed([ping.decoded[0], 5, 0] + ping.decoded.dropFirst(3))),
       ("a frame of 11 bytes", [0] + Wire.stuffed([UInt8](repeating: 0x40, count: 11)) + [0]),

@@ -267,11 +267,9 @@ extension Suite {
     let probe = bench.probe
     let synAck = try await probe.openSession()
     for kind in [.data, .ack, .nak, .ping, .pong, .fin, .rst, .udata] as [WireFrame.Kind] {
-      var echoed = probe.frame(kind, payload: kind == .data ? [0x0A, 3, 0] : [])
-      echoed.sender = .device
-      try await probe.write(echoed)
+      try await probe.write(probe.echo(of: probe.frame(kind, payload: kind == .data ? [0x0A, 3, 0] : [])))
     }
-    try await probe.write(synAck)
+    try await probe.write(probe.echo(of: synAck))
     let answers = try await probe.requestFence()
     probe.expect("answers to echoes", answers, is: [])
     _ = try await probe.readCount()

@@ -265,8 +265,7 @@ extension Suite {
     let probe = bench.probe
     var broken = probe.syn(Probe.synTLVs(nonce: probe.makeNonce())).bytes
     broken[broken.count - 3] ^= broken[broken.count - 3] == 1 ? 2 : 1
-    var echo = probe.frame(.ping)
-    echo.sender = .device
+    let echo = probe.echo(of: probe.frame(.ping))
     let stray: [[UInt8]] = [
       probe.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0).bytes,
       probe.frame(.ping).with(session: 0).bytes, probe.frame(.fin).with(session: 4711).bytes,

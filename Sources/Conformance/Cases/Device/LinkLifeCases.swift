@@ -51,7 +51,7 @@ extension Suite {
           .with(session: $0.session.id &+ 1000)
       }
       try await probe.expectDead(receiving: "\(kind) in the device's direction") {
-        $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload).echoed
+        $0.echo(of: $0.frame(kind, channel: kind == .data || kind == .udata ? 2 : 0, payload: payload))
       }
     }
     for length in [1, 7] {
@@ -173,13 +173,6 @@ extension WireFrame {
     var frame = self
     (frame.ack, frame.credit) = (ack ?? self.ack, credit ?? self.credit)
     frame.session = session ?? self.session
-    return frame
-  }
-
-  /// The same frame in the other direction.
-  var echoed: WireFrame {
-    var frame = self
-    frame.sender = sender.other
     return frame
   }
 }

@@ -299,7 +299,7 @@ extension Suite {
     _ = try await probe.ask(probe.syn(tlvs + [TLV(0xC0, [])]), "RST of a SYN") { $0.kind == .rst }
     let stray = probe.frame(.ping).with(session: probe.session.id &+ 1000)
     _ = try await probe.ask(stray, "RST of a PING") { $0.kind == .rst && $0.session == stray.session }
-    try await probe.write(probe.frame(.ping).echoed)
+    try await probe.write(probe.echo(of: probe.frame(.ping)))
     // Longer than the silence that ends a confirmed session.
     let wait = bench.hasVirtualTime ? Duration.seconds(20) : .milliseconds(5600)
     let frames = try await probe.frames(for: wait).filter { $0.kind != .synAck && $0.kind != .rst }

@@ -227,7 +227,7 @@ extension Suite {
       broken[8] ^= 1
       let others = [
         stray, probe.frame(.nak, payload: [0, 0, 0]), probe.data([], channel: 2, seq: 0),
-        probe.frame(.ping).echoed, probe.frame(.pong, payload: [0]).echoed,
+        probe.echo(of: probe.frame(.ping)), probe.echo(of: probe.frame(.pong, payload: [0])),
         probe.frame(.udata, channel: 1, payload: [0x41]).with(ack: 0, credit: 0, session: 0),
         probe.frame(.rst, payload: [TLV.magic, .versions(1, 1), .reason(1)].payload).with(ack: 0, credit: 0),
         probe.syn(Probe.synTLVs(nonce: probe.session.nonce)),

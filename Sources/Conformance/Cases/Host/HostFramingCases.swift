@@ -156,8 +156,7 @@ extension Suite {
     try await device.open()
     let before = device.host.machine.statistics.decoder
     let pong = probe.frame(.pong, payload: [0])
-    var echo = pong
-    echo.sender = .host
+    let echo = probe.echo(of: pong)
     var wrongCRC = pong.bytes
     wrongCRC[wrongCRC.count - 2] ^= 0x40
     var wrongLength = pong.decoded
