@@ -252,7 +252,7 @@ struct RotLife {
       guard outcome.file != nil else { throw Broken(detail: "refused without corruption: \(error)") }
       switch error.code {
       case .corrupt, .inputOutput: break
-      case .missing, .directoryMissing, .lockIsOther, .displaced, .locked, .permissionDenied, .readOnly,
+      case .missing, .directoryMissing, .helperIsOther, .displaced, .locked, .permissionDenied, .readOnly,
         .diskFull, .notAnOutbox, .tooNew, .closed:
         throw Broken(detail: "refused, but not as damaged: \(error)")
       }

@@ -103,7 +103,7 @@ import Testing
 
   @Test func `a message is one line, with the file and a remedy`() throws {
     let codes: [JournalError.Code] = [
-      .missing, .directoryMissing, .lockIsOther("x.lock"), .displaced("it has 2 names", isSaved: true),
+      .missing, .directoryMissing, .helperIsOther("x.lock"), .displaced("it has 2 names", isSaved: true),
       .displaced("it was deleted", isSaved: false), .locked(pid: 4711), .locked(pid: nil),
       .permissionDenied, .readOnly,
       .diskFull,

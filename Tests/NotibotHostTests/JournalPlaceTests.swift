@@ -9,7 +9,7 @@ import Testing
   /// Something that takes the outbox away from the process that has it open.
   enum Attack: String, CaseIterable, CustomTestStringConvertible {
     case deleted, renamed, linked, replaced, copiedOver, truncated
-    case logDeleted, logReplaced, logTruncated, indexDeleted
+    case logDeleted, logReplaced, logTruncated, indexDeleted, indexTruncated
     case folderRenamed, folderReplaced, linkRetargeted
     case lockDeleted, lockReplaced
     case linkInPlace, logLinkInPlace
@@ -46,6 +46,7 @@ import Testing
         try files.removeItem(atPath: file + "-wal")
         try Data().write(to: URL(fileURLWithPath: file + "-wal"))
       case .logTruncated: #expect(truncate(file + "-wal", 0) == 0)
+      case .indexTruncated: #expect(truncate(file + "-shm", 0) == 0)
       case .indexDeleted: try files.removeItem(atPath: file + "-shm")
       case .folderRenamed: try files.moveItem(atPath: folder, toPath: place.base + "/elsewhere")
       case .folderReplaced:
@@ -202,15 +203,16 @@ import Testing
     #expect(try Journal(path: place.file + ".new", access: .reading).contents().entries.count == 1)
   }
 
-  @Test func `an outbox that has the name of a lock file is left as it is`() throws {
-    let lock = place.file + ".lock"
-    try Journal(path: lock, access: .forwarding).close()
-    let before = try Data(contentsOf: URL(fileURLWithPath: lock))
+  @Test(arguments: [".lock", "-shm", "-wal", "-journal"])
+  func `an outbox that has the name of another one's file is left as it is`(suffix: String) throws {
+    let other = place.file + suffix
+    try Journal(path: other, access: .forwarding).close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: other))
     let code = journalErrorCode { _ = try Journal(path: place.file, access: .forwarding) }
-    guard case .lockIsOther? = code else {
+    guard case .helperIsOther? = code else {
       Issue.record("\(String(describing: code))")
       return
     }
-    #expect(try Data(contentsOf: URL(fileURLWithPath: lock)) == before)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == before)
   }
 }

@@ -62,7 +62,8 @@ import Testing
   }
 
   @Test func `damaged frames of a device prove that the rate is right`() {
-    let found = finding([0x0F, 0x30, 0x11, 0x81, 4] + Array("NBOT".utf8) + [0x82, 8, 0xFF, 0xFF, 0x93, 0x80, 0xF1])
+    let found = finding(
+      [0x0F, 0x30, 0x11, 0x81, 4] + Array("NBOT".utf8) + [0x82, 8, 0xFF, 0xFF, 0x93, 0x80, 0xF1])
     #expect(found.reason.contains("damaged frames") && !found.hint.contains("try another"))
   }
 

@@ -29,7 +29,8 @@ package struct LineQuality: Equatable, Sendable {
       return "no frame with a byte \(values) passes, although others do; "
         + (blocked.contains(0xFF) ? "use the server's raw port, not its telnet port" : "")
         + (blocked.count > 1 && blocked.contains(0xFF) ? ", and " : "")
-        + (blocked == [0xFF] ? "" : "turn off software flow control (XON/XOFF) in adapter, server and firmware")
+        + (blocked == [0xFF]
+          ? "" : "turn off software flow control (XON/XOFF) in adapter, server and firmware")
     }
     return "the line corrupts bytes: \(lost) of \(asked) frames that were sent as a check were lost"
       + (corrupt == 0 ? "" : ", and \(corrupt) arrived corrupt") + "; check cable, adapter, hub and rate"

@@ -107,12 +107,20 @@ package struct DatabaseFiles: Sendable {
   /// Whether the user can still read and write the database.
   package var isAccessible: Bool { access(resolved, R_OK | W_OK) == 0 }
 
+  /// What is wrong with the index before SQLite reads it: a process that reads shared memory beyond
+  /// the end of its file is killed by SIGBUS.
+  package var indexProblem: String? {
+    guard let left = sides[1], let now = Version(resolved + "-shm"), now.size < left.size else { return nil }
+    return "its file \(resolved)-shm was cut while in use"
+  }
+
   /// Whether database and log have the content that this process left, under whatever name.
   ///
   /// - Parameter descriptor: of the database.
   func hasContent(in descriptor: Int32) -> Bool {
     var status = stat()
-    guard fstat(descriptor, &status) == 0, Version(status).hasContent(of: database) else { return false }
+    guard indexProblem == nil, fstat(descriptor, &status) == 0, Version(status).hasContent(of: database)
+    else { return false }
     // A log that is no longer there is still open, and as it was.
     guard let left = sides[0], let log = Version(resolved + Self.sideSuffixes[0]), log.isSameFile(as: left)
     else { return true }

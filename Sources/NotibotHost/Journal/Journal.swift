@@ -188,6 +188,7 @@ extension Journal {
     try hold.withLock { hold in
       // A commit that fails leaves the last writer in the file.
       var writer = hold.writer
+      if let text = hold.files?.indexProblem { throw displaced(text) }
       try database.writeWithoutTransaction { database in
         try database.explaining {
           try database.inTransaction(.immediate) {
@@ -262,7 +263,7 @@ extension JournalError {
   fileprivate var leavesJournalUsable: Bool {
     switch code {
     case .diskFull, .locked, .readOnly: true
-    case .missing, .directoryMissing, .lockIsOther, .displaced, .permissionDenied, .notAnOutbox, .tooNew,
+    case .missing, .directoryMissing, .helperIsOther, .displaced, .permissionDenied, .notAnOutbox, .tooNew,
       .corrupt,
       .inputOutput,
       .closed:

@@ -12,9 +12,9 @@ package struct JournalError: Error, Hashable, Sendable {
     case missing
     /// Its folder does not exist.
     case directoryMissing
-    /// The file that locks it, at this path, is a symbolic link or not a lock file: writing to it
-    /// would destroy it.
-    case lockIsOther(String)
+    /// The file next to it that locks it or is SQLite's, at this path, is a link or another file:
+    /// writing to it would destroy it.
+    case helperIsOther(String)
     /// Its files are no longer the ones that this process opened, or no longer as it left them; the
     /// text says which. `isSaved`: the file has all that was committed, under whatever name.
     case displaced(String, isSaved: Bool)
@@ -80,7 +80,7 @@ extension JournalError: ClassifiedError {
     // One that was writable when it was opened has a problem of another kind.
     case .permissionDenied, .readOnly:
       ["write", "close"].contains(operation) ? .unfitEnvironment : .noPermission
-    case .diskFull, .corrupt, .inputOutput, .lockIsOther, .displaced, .closed: .unfitEnvironment
+    case .diskFull, .corrupt, .inputOutput, .helperIsOther, .displaced, .closed: .unfitEnvironment
     }
   }
 
@@ -94,7 +94,7 @@ extension JournalError: ClassifiedError {
     switch code {
     case .missing: "no such file"
     case .directoryMissing: "its folder does not exist"
-    case .lockIsOther(let lock): "its lock file \(shown(lock)) is a link or another file"
+    case .helperIsOther(let lock): "its file \(shown(lock)) is a link or another file"
     case .displaced(let text, _): shown(text)
     case .locked(.some(let pid)) where pid == getpid(): "already in use by this process"
     case .locked(.some(let pid)): "in use by process \(pid)"
@@ -116,7 +116,7 @@ extension JournalError: ClassifiedError {
     switch code {
     case .missing: "check the path"
     case .directoryMissing: "create the folder first, or choose another path"
-    case .lockIsOther(let lock): "move it away, or choose another name for the outbox"
+    case .helperIsOther: "move it away, or choose another name for the outbox"
     case .displaced(_, isSaved: true):
       "it has all notifications reported as queued: give it its one name again, and start again"
     case .displaced(_, isSaved: false):

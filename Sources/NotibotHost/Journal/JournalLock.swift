@@ -40,7 +40,7 @@ struct JournalLock: ~Copyable, Sendable {
       guard descriptor >= 0 else {
         // All links of its folder are resolved: only the last component can be a link.
         if errno == ELOOP {
-          throw JournalError(.lockIsOther(path), path: journal.named, operation: operation)
+          throw JournalError(.helperIsOther(path), path: journal.named, operation: operation)
         }
         throw JournalError(errno: errno, path: journal.named, operation: operation)
       }
@@ -48,7 +48,7 @@ struct JournalLock: ~Copyable, Sendable {
       var status = stat()
       guard fstat(descriptor, &status) == 0, status.st_size <= off_t(lockBytes) else {
         close(descriptor)
-        throw JournalError(.lockIsOther(path), path: journal.named, operation: operation)
+        throw JournalError(.helperIsOther(path), path: journal.named, operation: operation)
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let number = errno

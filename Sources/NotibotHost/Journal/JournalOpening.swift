@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import SerialLink
 
 /// The steps from a name to an open journal.
 struct JournalOpening {
@@ -10,6 +11,9 @@ struct JournalOpening {
     /// Everything that SQLite can check.
     case thorough
   }
+
+  /// Source: sqlite.org/fileformat.html, section 1.3.
+  private static let databaseMagic = Array("SQLite format 3\0".utf8)
 
   /// How long to wait for another process that reads or recovers the file.
   static let busyLimitSeconds = 2.0
@@ -32,6 +36,16 @@ struct JournalOpening {
   /// Throws the errors that follow from the file's kind and mode; SQLite would only report "unable
   /// to open".
   static func check(_ place: JournalPath, for access: Journal.Access) throws(JournalError) {
+    // SQLite overwrites these. A whole database under such a name is another outbox.
+    for path in ["-wal", "-shm", "-journal"].map({ place.resolved + $0 }) {
+      guard let file = try? RegularFile.open(path) else { continue }
+      var header = [UInt8](repeating: 0, count: databaseMagic.count)
+      let count = read(file, &header, header.count)
+      close(file)
+      guard count < header.count || header != databaseMagic else {
+        throw JournalError(.helperIsOther(path), path: place.named, operation: "open")
+      }
+    }
     switch place.kind {
     case .other: throw JournalError(.notAnOutbox, path: place.named, operation: "open")
     case .absent:
