@@ -219,7 +219,13 @@ final class GatewayStore: Sendable {
         case .touched(isWritten: true):
           throw Self.displaced("another program has changed it while in use", path)
         }
-        if !records.isEmpty { try commit(records) }
+        do {
+          if !records.isEmpty { try commit(records) }
+        } catch {
+          // A commit that failed can have written a part.
+          _ = files.recordCommit()
+          throw error
+        }
         if case .displaced(let text)? = files.recordCommit() { throw Self.displaced(text, path) }
       }
     } catch {

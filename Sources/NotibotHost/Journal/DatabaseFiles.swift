@@ -96,6 +96,7 @@ package struct DatabaseFiles: Sendable {
       guard suffix == "-wal", side != left else { continue }
       (isTouched, isWritten) = (true, isWritten || !side.hasContent(of: left))
     }
+    if let indexProblem { return .displaced(indexProblem) }
     return isTouched ? .touched(isWritten: isWritten) : nil
   }
 
