@@ -176,4 +176,22 @@ def t66_clock(programs):
         equal([decision["state"] for decision in decisions], ["done"], "the decisions")
 
 
-STORIES = [t62_connections, t63_fifo, t64_unread, t65_descriptors, t66_clock]
+def t67_full(programs):
+    """T67: an outbox that is full of what the display shows refuses with 503, is named, and has room
+    after a dismissal."""
+    with World(programs, {"entriesLimit": 4}) as world:
+        world.start()
+        with world.client() as client:
+            bodies = [{"aps": {"alert": f"{number}"}} for number in range(5)]
+            statuses = [world.push(client, body).status_code for body in bodies]
+            equal(statuses, [200, 200, 200, 200, 503], "pushes to an outbox with room for four")
+            problems = world.status()["problems"]
+            expect(any("outbox" in text for text in problems), f"the problems: {problems}")
+            for entry in world.shown(4)[:2]:
+                world.ask("dismiss", item=entry["item"])
+            wait_for(lambda: world.status()["healthy"], "room")
+            equal(world.push(client, bodies[4]).status_code, 200, "the repetition")
+            world.shown(3)
+
+
+STORIES = [t62_connections, t63_fifo, t64_unread, t65_descriptors, t66_clock, t67_full]
