@@ -32,9 +32,11 @@ struct RunCommand: AsyncParsableCommand {
           "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
           "socket": .string(addresses.socket), "pid": .whole(getpid()),
         ]).line
-        killStep?.arm()
         Termination.noteServing()
         output.put(line + "\n")
+        guard let killStep else { return }
+        output.finish()
+        killStep.arm()
       }
     }
   }
