@@ -75,7 +75,7 @@ import Testing
     try await withForwarding { forwarding in
       let path = forwarding.emulator.directory.file("socket")
       let forward = try forwarding.start("--listen", "unix:\(path)", "--entries-limit", "2")
-      _ = try await forward.errors.line(0)
+      try await forward.awaitListening()
       let (first, second) = (try SocketClient(path), try SocketClient(path))
       first.write(Self.line("1", key: "a") + Self.line("2") + Self.line("3", key: "c"))
       // Each gets its answers, the full one too, while both of the others stay in the outbox.

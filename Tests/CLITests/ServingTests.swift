@@ -52,7 +52,7 @@ import Testing
           "forward", "-p", forwarding.emulator.port, "--outbox", forwarding.outbox, "--listen",
           "unix:\(socket)",
         ], redirecting: ">'\(path)'")
-      _ = try await forward.errors.line(0)
+      try await forward.awaitListening()
       let client = try SocketClient(socket)
       client.write(Forwarding.lines(1...100))
       client.endInput()
@@ -67,7 +67,7 @@ import Testing
     try await withForwarding { forwarding in
       let path = forwarding.emulator.directory.file("socket")
       let forward = try forwarding.start("--listen", "unix:\(path)")
-      _ = try await forward.errors.line(0)
+      try await forward.awaitListening()
       let client = try SocketClient(path)
       // Two bytes each, so that one read of the socket has more than any queue.
       client.write(String(repeating: "x\n", count: 100_000))
@@ -84,7 +84,7 @@ import Testing
     try await withForwarding { forwarding in
       let path = forwarding.emulator.directory.file("socket")
       let forward = try forwarding.start("--listen", "unix:\(path)")
-      _ = try await forward.errors.line(0)
+      try await forward.awaitListening()
       try await forwarding.emulator.ask(["command": "unplug"])
       let present = try (1...64).map { _ in try SocketClient(path) }
       for client in present.dropFirst() {
@@ -147,7 +147,7 @@ import Testing
       let path = forwarding.emulator.directory.file("socket")
       let group = try #require(getgrgid(getegid()).map { String(cString: $0.pointee.gr_name) })
       let forward = try forwarding.start("--listen", "unix:\(path)", "--group", group)
-      _ = try await forward.errors.line(0)
+      try await forward.awaitListening()
       var status = stat()
       #expect(stat(path, &status) == 0)
       #expect(status.st_mode & 0o777 == 0o660 && status.st_gid == getegid())

@@ -39,8 +39,15 @@ struct SocketClient {
   }
 
   func close() {
-    // A thread that reads it would keep it open.
+    // The thread that reads it then closes it; a number that is free can be another's at once.
     shutdown(socket.number, Int32(SHUT_RDWR))
-    socket.close()
+  }
+}
+
+extension Program {
+  /// Returns when `forward --listen` accepts clients.
+  func awaitListening() async throws {
+    var index = 0
+    while try await !errors.line(index).hasPrefix("listening at ") { index += 1 }
   }
 }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import SerialLink
 
-struct PortHolderTests {
+/// One after the other: a program that one of them starts must not be seen by another one.
+@Suite(.serialized) struct PortHolderTests {
   /// A process started or replaced by a shell script that prints its pid. Ended with this value.
   private final class Inheritor {
     let pid: pid_t
@@ -31,6 +32,17 @@ struct PortHolderTests {
       kill(pid, SIGKILL)
       process.waitUntilExit()
     }
+  }
+
+  @Test func `a thread in an uninterruptible wait is seen, until it goes on`() async throws {
+    let directory = try TemporaryDirectory()
+    do {
+      // posix_spawn waits like for a disk until the new program runs.
+      let starting = try StartingProgram(in: directory)
+      defer { starting.release() }
+      try await waitUntil { DiskWait.isNow() }
+    }
+    try await waitUntil { !DiskWait.isNow() }
   }
 
   @Test func `a program that this process is just starting holds no port`() async throws {
