@@ -27,7 +27,7 @@ package struct ESPImage: Equatable, Sendable {
   package var entry: UInt32
   /// 0 QIO, 1 QOUT, 2 DIO, 3 DOUT.
   package var flashMode: UInt8
-  /// 0...4: 1, 2, 4, 8, 16 MB.
+  /// 0...7: 1 MB to 128 MB, doubled by each.
   package var flashSizeCode: UInt8
   package var flashFrequencyCode: UInt8
   /// The lowest chip revision, 100 × major + minor.
@@ -40,6 +40,9 @@ package struct ESPImage: Equatable, Sendable {
   package var descriptor: AppDescriptor?
   /// Whether the first segment begins with the description of a bootloader.
   package var isBootloader: Bool
+
+  /// The size of the flash that it is built for, in bytes; `nil` for an unknown code.
+  package var flashBytes: Int? { flashSizeCode <= 7 ? 1 << (20 + Int(flashSizeCode)) : nil }
 
   /// The chip; `nil` if its number is not known.
   package var chip: ESPChip? { .with(id: chipID) }

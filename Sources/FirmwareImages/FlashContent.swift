@@ -7,6 +7,8 @@ package struct FlashContent: Equatable, Sendable {
   package var firstOffset: UInt32
   /// The partition table; `nil` if the first image is the application itself.
   package var table: PartitionTable?
+  /// Where it is, or should be, in bytes from the start of the flash.
+  package var tableOffset = Int(PartitionTable.usualOffset)
   /// The application behind a bootloader, and its partition.
   package var app: ESPImage?
   package var partition: PartitionTable.Entry?
@@ -45,10 +47,26 @@ package struct FlashContent: Equatable, Sendable {
       }
     }
     // A bootloader does not care about partitions that overlap.
-    if table != nil { _ = try PartitionTable(parsing: Self.rows(of: flash)) }
+    if table != nil { _ = try PartitionTable(parsing: flash.dropFirst(tableOffset)) }
   }
 
-  /// Follows the boot of a chip from the whole content of a flash, at most 16 MB.
+  /// The content of a merged file, which begins at offset 0, with erased bytes if the bootloader's
+  /// offset is not 0; `nil` for anything else. What the file does not have is erased.
+  package static func merged(_ bytes: [UInt8]) throws(ImageError) -> FlashContent? {
+    for offset in Set(ESPChip.all.map { Int($0.bootloaderOffset) }).sorted()
+    where bytes.count > offset && bytes[offset] == ESPImage.magic
+      && bytes.prefix(offset).allSatisfy({ $0 == 0xFF })
+    {
+      let image = try ESPImage(parsing: bytes.dropFirst(offset))
+      guard let chip = image.chip, Int(chip.bootloaderOffset) == offset else { return nil }
+      let table = PartitionTable.offset(in: bytes, behind: offset + image.lengthBytes)
+      guard bytes.dropFirst(table).starts(with: [0xAA, 0x50]) else { return nil }
+      return try FlashContent(parsing: bytes, chip: chip)
+    }
+    return nil
+  }
+
+  /// Follows the boot of a chip from the whole content of a flash.
   package init(booting flash: [UInt8], chip: ESPChip) throws(Failure) {
     firstOffset = chip.bootloaderOffset
     do {
@@ -56,14 +74,16 @@ package struct FlashContent: Equatable, Sendable {
     } catch {
       throw .first(error)
     }
+    tableOffset = PartitionTable.offset(in: flash, behind: Int(firstOffset) + first.lengthBytes)
     let table: PartitionTable
     do {
-      table = try PartitionTable(booting: Self.rows(of: flash))
+      table = try PartitionTable(booting: flash.dropFirst(tableOffset))
+      try table.check(within: first.flashBytes)
     } catch {
       // An image that is no bootloader, without a partition table: a program for the bare chip.
       switch error {
       case .missing, .badRow(0, _): if !first.isBootloader { return }
-      case .badRow, .badMD5, .outside, .overlapping: break
+      case .badRow, .badMD5, .outside, .overlapping, .unaligned, .tooLarge: break
       }
       throw .table(error, first: first)
     }
@@ -86,16 +106,10 @@ package struct FlashContent: Equatable, Sendable {
   private static func image(
     in entry: PartitionTable.Entry, of flash: [UInt8], chip: ESPChip
   ) throws(ImageError) -> ESPImage {
-    let end = Int(entry.offset) + Int(entry.lengthBytes)
-    guard end <= flash.count else { throw .truncated(needed: end, present: flash.count) }
-    return try ESPImage(parsing: bytes(of: entry, in: flash), for: chip)
+    try ESPImage(parsing: bytes(of: entry, in: flash), for: chip)
   }
 
   private static func bytes(of entry: PartitionTable.Entry, in flash: [UInt8]) -> ArraySlice<UInt8> {
     flash.dropFirst(Int(entry.offset)).prefix(Int(entry.lengthBytes))
-  }
-
-  private static func rows(of flash: [UInt8]) -> ArraySlice<UInt8> {
-    flash.dropFirst(Int(PartitionTable.usualOffset)).prefix(PartitionTable.limitBytes)
   }
 }

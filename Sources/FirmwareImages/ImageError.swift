@@ -4,6 +4,8 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
   case erased
   /// The first byte is not 0xE9.
   case badMagic(UInt8)
+  /// A file of a kind that is known and no image.
+  case isOther(FileKind)
   /// An ELF file, which must be converted first.
   case isELF
   /// `segment`: the one that does not fit; that behind the last one is checksum and hash.
@@ -21,6 +23,7 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .erased: "there is no image: the flash is erased"
     case .badMagic(let byte): "it does not begin with 0xE9 but with 0x\(hex(UInt32(byte), digits: 2))"
+    case .isOther(let kind): "it is \(kind)"
     case .isELF: "it is an ELF file, not an image"
     case .truncated(let needed, let present, _): "it is cut off: \(present) of \(needed) bytes"
     case .badSegmentCount(let count): "it has \(count) segments instead of 1 to \(ESPImage.segmentsLimit)"

@@ -35,6 +35,7 @@ package struct PartitionTable: Equatable, Sendable {
   /// Where ESP-IDF puts it, in bytes from the start of the flash.
   package static let usualOffset: UInt32 = 0x8000
   package static let limitBytes = 0xC00
+  private static let searchLimit = 0x2_0000
   private static let rowBytes = 32
 
   /// Why rows are no table.
@@ -45,6 +46,8 @@ package struct PartitionTable: Equatable, Sendable {
     case badMD5
     case outside(String)
     case overlapping(String, String)
+    case unaligned(String, UInt32)
+    case tooLarge(index: Int, Entry, flashBytes: Int)
 
     package var description: String {
       switch self {
@@ -53,6 +56,10 @@ package struct PartitionTable: Equatable, Sendable {
       case .badMD5: "its MD5 is wrong"
       case .outside(let name): "\(name) ends behind the address space"
       case .overlapping(let first, let second): "\(first) and \(second) overlap"
+      case .unaligned(let name, let offset):
+        "\(name) holds an application and begins at 0x\(hex(offset, digits: 0)), no multiple of 0x10000"
+      case .tooLarge(_, let entry, let bytes):
+        "\(entry.name) ends behind the \(bytes >> 20) MB that the bootloader is built for"
       }
     }
   }
@@ -60,6 +67,14 @@ package struct PartitionTable: Equatable, Sendable {
   package var entries: [Entry] = []
   /// Whether it has an MD5. A wrong one is a defect.
   package var hasMD5 = false
+
+  /// Where the table of a flash is: the first sector behind the bootloader that begins with a row,
+  /// as far as ESP-IDF allows another place than the usual one; else the usual place.
+  static func offset(in flash: [UInt8], behind bootloaderEnd: Int) -> Int {
+    let candidates = stride(from: 0x1000, to: min(searchLimit, flash.count - 1), by: 0x1000)
+    let found = candidates.first { $0 >= bootloaderEnd && flash[$0] == 0xAA && flash[$0 + 1] == 0x50 }
+    return found ?? Int(usualOffset)
+  }
 
   /// Reads the table of a file at the start of `bytes`, and checks that its partitions do not
   /// overlap. Throws `ImageError`.
@@ -94,9 +109,23 @@ package struct PartitionTable: Equatable, Sendable {
     if entries.isEmpty { throw .missing }
   }
 
+  /// Throws if a partition ends behind this size, in bytes: a bootloader then starts nothing.
+  /// Source: ESP-IDF, `flash_partitions.c`.
+  package func check(within flashBytes: Int?) throws(Defect) {
+    guard let flashBytes else { return }
+    for (index, entry) in entries.enumerated()
+    where UInt64(entry.offset) + UInt64(entry.lengthBytes) > UInt64(flashBytes) {
+      throw .tooLarge(index: index, entry, flashBytes: flashBytes)
+    }
+  }
+
   private func check() throws(Defect) {
     for entry in entries where UInt64(entry.offset) + UInt64(entry.lengthBytes) > 1 << 32 {
       throw .outside(entry.name)
+    }
+    // The MMU maps pages of 64 KB.
+    for entry in entries where entry.type == 0 && entry.offset % 0x1_0000 != 0 {
+      throw .unaligned(entry.name, entry.offset)
     }
     let sorted = entries.sorted { $0.offset < $1.offset }
     for (first, second) in zip(sorted, sorted.dropFirst())

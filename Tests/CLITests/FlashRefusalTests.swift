@@ -40,6 +40,7 @@ import Testing
     try put(ImageInfoTests.image.prefix(300), "cut.bin")
     try put([0x7F, 0x45, 0x4C, 0x46] + [UInt8](repeating: 0, count: 60), "app.elf")
     try put("text".utf8, "text\u{1B}.bin")
+    try put("# Name, Type, SubType, Offset, Size, Flags\n".utf8, "table.csv")
     var other = Array(ImageInfoTests.image.dropLast(32))
     (other[12], other[23]) = (9, 0)
     try put(other, "s3.bin")
@@ -59,7 +60,10 @@ import Testing
       (["DIR/app.bin"], "app.bin@0x10000"),
       (["DIR/text\u{1B}.bin"], "it does not begin with 0xE9"),
       (["DIR/app.bin@0x10010"], "cannot begin at 0x10010"),
-      (["DIR/app.bin@0x1000000"], "does not fit: it ends at 16777568, the flash has 16 MB"),
+      (["DIR/app.bin@0x8000000"], "does not fit: it ends at 134218080, the flash has 128 MB"),
+      (["DIR/app.bin@0x8000"], "it is an application; it belongs at 0x10000, or write it"),
+      (["DIR/table.csv@0x8000"], "it is the CSV text of a partition table"),
+      (["DIR/table.csv"], "convert it with ESP-IDF's gen_esp32part.py"),
       (["DIR/app.bin@0", "DIR/app.bin@0"], "overlap at 0x0"),
     ] {
       expect(try await flash(arguments), 2, reason)

@@ -77,6 +77,28 @@ struct FlashContentTests {
     #expect(content.skipped.map(\.partition.name) == ["ota_1"])
   }
 
+  @Test(arguments: [0x8000, 0x9000, 0x10000])
+  func `a merged file may end with its last part, and have its table anywhere`(table: Int) throws {
+    let parts = [0: sampleImage.asBootloader, table: sampleTable, 0x20000: sampleImage]
+    let merged = flash(parts, lengthBytes: 0x20000 + sampleImage.count)
+    let content = try #require(try FlashContent.merged(merged))
+    #expect(content.partition?.name == "ota_0" && content.tableOffset == table)
+    #expect(content.running.descriptor?.project == "notibot")
+    #expect(throws: ImageError.self) { try FlashContent.merged(Array(merged.dropLast(40))) }
+  }
+
+  @Test func `a partition behind the flash of the bootloader's header starts nothing`() {
+    // A factory partition of 1 MB, and a header for 1 MB.
+    let row = Array(sampleTable[64..<96]).with(0x10, at: 10)
+    let parts = [0: sampleImage.asBootloader.with(0x0F, at: 3), 0x8000: row, 0x10000: sampleImage]
+    #expect(throws: ImageError.self) { try FlashContent(parsing: flash(parts), chip: chip) }
+  }
+
+  @Test func `an application partition begins at a page of the MMU`() {
+    let table = Array(sampleTable[64..<96]).with(0x10, at: 5)
+    #expect(throws: ImageError.self) { try PartitionTable(parsing: table) }
+  }
+
   @Test func `what does not boot says why`() {
     #expect(throws: ImageError.erased) { try FlashContent(parsing: flash([:]), chip: chip) }
     #expect(throws: ImageError.erased) {

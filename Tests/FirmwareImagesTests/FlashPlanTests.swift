@@ -82,7 +82,7 @@ struct FlashPlanTests {
     #expect(error([app(0xFF_F000)]) == nil)
     #expect(
       error([app(.max - 0xFFF)])
-        == .outside(Self.name, end: 0x1_0000_0000 - 0x1000 + 352, flashBytes: 16 << 20))
+        == .outside(Self.name, end: 0x1_0000_0000 - 0x1000 + 352, flashBytes: 128 << 20))
     #expect(
       error([app(0x20_0000)], flashBytes: 2 << 20) == .outside(Self.name, end: 0x20_0160, flashBytes: 2 << 20)
     )
@@ -101,6 +101,54 @@ struct FlashPlanTests {
     #expect(
       error([table, app(0x10000, sampleImage + [UInt8](repeating: 0xFF, count: 0x10000))])
         == .partition(Self.name, "factory", limitBytes: 0x10000, bytes: 0x10000 + 352))
+  }
+
+  /// Places from which a board does not boot, and the one that is right.
+  @Test(
+    arguments: [
+      (sampleImage.asBootloader, 0x1000, 0), (sampleImage.asBootloader, 0x8000, 0),
+      (sampleTable, 0x1000, 0x8000), (sampleImage, 0x8000, 0x10000), (sampleImage, 0x2000, 0x10000),
+      (Array("# Name, Type, SubType, Offset\n".utf8), 0x8000, nil), ([0x1F, 0x8B, 8], 0, nil),
+    ] as [([UInt8], UInt32, UInt32?)])
+  func `a file at a place from which nothing boots is refused, unless forced`(
+    bytes: [UInt8], offset: UInt32, right: UInt32?
+  ) {
+    let file = File(name: Self.name, bytes: bytes, offset: offset)
+    guard case .misplaced(Self.name, _, offset, right)? = error([file], chip: Self.c3) else {
+      Issue.record("\(String(describing: error([file], chip: Self.c3)))")
+      return
+    }
+    #expect(throws: Never.self) {
+      try FlashPlan(files: [file], chip: Self.c3, isForced: true)
+    }
+  }
+
+  @Test func `an application belongs to one of the table's partitions`() {
+    let table = File(name: "table", bytes: sampleTable)
+    #expect(error([table, app(0x20000)]) == nil)
+    #expect(
+      error([table, app(0x18000)])
+        == .misplaced(Self.name, what: "an application", at: 0x18000, right: 0x10000))
+  }
+
+  @Test func `a table that needs more than the bootloader's flash is refused`() {
+    // 0x0F: 1 MB; the sample's table ends at 0x40000.
+    let small = File(name: "boot", bytes: sampleImage.asBootloader.with(0x0F, at: 3))
+    let large = sampleTable.prefix(160).map(\.self).with(0x20, at: 4 * 32 + 10)
+    #expect(error([small, File(name: "table", bytes: sampleTable)]) == nil)
+    guard case .image("table", .badTable)? = error([small, File(name: "table", bytes: large)]) else {
+      Issue.record("accepted")
+      return
+    }
+  }
+
+  @Test func `the codes of a header reach to 128 MB`() throws {
+    for (code, megabytes) in [(4, 16), (5, 32), (7, 128)] {
+      let boot = sampleImage.asBootloader.with(UInt8(code << 4 | 0xF), at: 3)
+      #expect(try ESPImage(parsing: boot).flashBytes == megabytes << 20)
+      let far = File(name: "data", bytes: [1], offset: UInt32(megabytes << 20) - 0x1000)
+      #expect(error([File(name: "boot", bytes: boot), far]) == nil)
+    }
   }
 
   @Test func `changed sectors are those in which a byte differs, erased ones included`() throws {

@@ -70,7 +70,7 @@ extension BootOutcome {
 
   private static func romText(for error: ImageError, at offset: Int, in flash: NORFlash) -> String {
     switch error {
-    case .erased, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
+    case .erased, .isOther, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
       String(
         repeating: "invalid header: 0x\(hexText(flash.word(at: offset), digits: 8))\r\n", count: romAttempts)
     case .badChecksum(let stored, let computed): "csum err:0x\(hexText(computed))!=0x\(hexText(stored))\r\n"
@@ -86,7 +86,10 @@ extension BootOutcome {
       case .missing:
         badRowText(0, UInt16(truncatingIfNeeded: flash.word(at: Int(PartitionTable.usualOffset))))
       case .badRow(let index, let magic): badRowText(index, magic)
-      case .badMD5, .outside, .overlapping: "E (45) flash_parts: Incorrect MD5 checksum\r\n"
+      case .tooLarge(let index, let entry, let bytes):
+        "E (45) flash_parts: partition \(index) invalid - offset 0x\(hexText(entry.offset)) size "
+          + "0x\(hexText(entry.lengthBytes)) exceeds flash chip size 0x\(hexText(bytes))\r\n"
+      case .badMD5, .outside, .overlapping, .unaligned: "E (45) flash_parts: Incorrect MD5 checksum\r\n"
       }
     return cause + "E (46) boot: Failed to verify partition table\r\n"
       + "E (46) boot: load partition table error!\r\n"
@@ -105,7 +108,7 @@ extension BootOutcome {
       }
     let cause =
       switch skipped.error {
-      case .erased, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
+      case .erased, .isOther, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
         "esp_image: image at 0x\(hexText(offset)) has invalid magic byte (nothing flashed here?)"
       case .wrongChip, .unknownChip:
         "boot_comm: mismatch chip ID, expected \(chip.image.id), found \(flash.chipID(at: offset))"

@@ -38,7 +38,7 @@ package struct FlashPlan: Equatable, Sendable {
   package static let sectorBytes = 0x1000
   package static let partsLimit = 64
   /// The largest flash that is known here.
-  package static let flashLimitBytes = 16 << 20
+  package static let flashLimitBytes = 128 << 20
 
   /// By offset.
   package private(set) var parts: [Part]
@@ -50,7 +50,10 @@ package struct FlashPlan: Equatable, Sendable {
   /// - Parameters:
   ///   - chip: the required chip; `nil`: that of the images.
   ///   - flashBytes: the size of the flash, if it is known from elsewhere than the images.
-  package init(files: [File], chip: ESPChip? = nil, flashBytes: Int? = nil) throws(FlashPlanError) {
+  ///   - isForced: whether files are accepted at places from which a board does not boot.
+  package init(
+    files: [File], chip: ESPChip? = nil, flashBytes: Int? = nil, isForced: Bool = false
+  ) throws(FlashPlanError) {
     guard (1...Self.partsLimit).contains(files.count) else { throw .count(files.count) }
     var contents: [Content] = []
     for file in files { contents.append(try Self.content(of: file)) }
@@ -76,6 +79,7 @@ package struct FlashPlan: Equatable, Sendable {
     parts.sort { $0.offset < $1.offset }
     try checkPlaces(flashBytes: flashBytes)
     if let table { try checkPartitions(table) }
+    if !isForced { try checkBoot(table) }
   }
 
   /// The application that names itself, if there is exactly one.
@@ -104,9 +108,7 @@ package struct FlashPlan: Equatable, Sendable {
     do throws(ImageError) {
       if bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) { throw ImageError.isELF }
       if bytes.starts(with: [0xAA, 0x50]) { return .table(try PartitionTable(parsing: bytes)) }
-      if file.offset ?? 0 == 0, let chip = try mergedChip(of: bytes) {
-        return .whole(try FlashContent(parsing: bytes, chip: chip))
-      }
+      if file.offset ?? 0 == 0, let content = try FlashContent.merged(bytes) { return .whole(content) }
       if bytes.first == ESPImage.magic {
         let image = try ESPImage(parsing: bytes[...])
         guard image.chip != nil else { throw ImageError.unknownChip(image.chipID) }
@@ -116,20 +118,10 @@ package struct FlashPlan: Equatable, Sendable {
       throw .image(file.name, error)
     }
     // Bytes of any kind have a place only if the user gives it.
-    guard file.offset != nil else { throw .image(file.name, .badMagic(bytes.first ?? 0xFF)) }
-    return .data
-  }
-
-  /// The chip of a file that begins at offset 0 and has a partition table behind its bootloader.
-  private static func mergedChip(of bytes: [UInt8]) throws(ImageError) -> ESPChip? {
-    let table = Int(PartitionTable.usualOffset)
-    guard bytes.count > table + 1, bytes[table] == 0xAA, bytes[table + 1] == 0x50 else { return nil }
-    for offset in Set(ESPChip.all.map { Int($0.bootloaderOffset) }).sorted()
-    where bytes[offset] == ESPImage.magic && bytes.prefix(offset).allSatisfy({ $0 == 0xFF }) {
-      let chip = try ESPImage(parsing: bytes.dropFirst(offset)).chip
-      return chip.flatMap { Int($0.bootloaderOffset) == offset ? $0 : nil }
+    guard file.offset != nil else {
+      throw .image(file.name, FileKind(of: bytes).map(ImageError.isOther) ?? .badMagic(bytes.first ?? 0xFF))
     }
-    return nil
+    return .data
   }
 
   private static func offset(
@@ -163,15 +155,11 @@ package struct FlashPlan: Equatable, Sendable {
   }
 
   /// The size that the first image declares, by which its bootloader judges all partitions.
-  private var declaredFlashBytes: Int? {
+  var declaredFlashBytes: Int? {
     for part in parts {
-      switch part.content {
-      case .image(let image) where part.offset == image.chip?.bootloaderOffset && image.flashSizeCode <= 4:
-        return (1 << 20) << Int(image.flashSizeCode)
-      case .whole(let content) where content.first.flashSizeCode <= 4:
-        return (1 << 20) << Int(content.first.flashSizeCode)
-      case .image, .table, .whole, .data: continue
-      }
+      guard let first = part.content.first else { continue }
+      if case .image = part.content, part.offset != first.chip?.bootloaderOffset { continue }
+      if let bytes = first.flashBytes { return bytes }
     }
     return nil
   }
@@ -237,4 +225,6 @@ package enum FlashPlanError: Error, Equatable, Sendable {
   case outside(String, end: UInt64, flashBytes: Int)
   case overlapping(String, String, at: UInt32)
   case partition(String, String, limitBytes: Int, bytes: Int)
+  /// What it is, and where that belongs; a board does not boot with it here.
+  case misplaced(String, what: String, at: UInt32, right: UInt32?)
 }

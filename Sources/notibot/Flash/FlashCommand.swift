@@ -64,7 +64,7 @@ struct FlashCommand: AsyncParsableCommand {
   @Flag(help: "Do not install esptool if it is missing.")
   var noInstall = false
 
-  @Flag(help: "Write, even if the board reports that it runs the image.")
+  @Flag(help: "Write, even if the board runs the image already, or would not boot.")
   var force = false
 
   @Flag(help: "Check the images, print where they belong, and open no port.")
@@ -108,7 +108,8 @@ struct FlashCommand: AsyncParsableCommand {
   private func flash() async throws {
     let earlier = try testOptions.earlier()
     let cases = thenTest ? try testOptions.cases(of: Suite.cases, earlier) : []
-    let plan = try await FlashFiles(images).plan(chip: chip.flatMap(ESPChip.named))
+    let plan = try await FlashFiles(images).plan(
+      chip: chip.flatMap(ESPChip.named), isForced: force)
     if dryRun { return print(FlashReport(chip: plan.chip?.name, plan: plan)) }
     let rate = try line.resolvedBitsPerSecond().value
     let name = try line.resolvedPort().value

@@ -37,13 +37,15 @@ struct FlashFiles: Sendable {
   }
 
   /// The plan. Throws `CommandFailure` for files that cannot be flashed.
-  func plan(chip required: ESPChip?) throws -> FlashPlan {
+  ///
+  /// - Parameter isForced: whether a place from which a board does not boot is accepted.
+  func plan(chip required: ESPChip?, isForced: Bool = false) throws -> FlashPlan {
     if let required, let chip, required != chip {
       throw CommandFailure(
         .usage, "the build is for \(chip.name), not for \(required.name)", remedy: "build it for that chip")
     }
     do {
-      return try FlashPlan(files: files, chip: required ?? chip, flashBytes: flashBytes)
+      return try FlashPlan(files: files, chip: required ?? chip, flashBytes: flashBytes, isForced: isForced)
     } catch {
       throw CommandFailure(error)
     }
@@ -72,7 +74,14 @@ struct FlashFiles: Sendable {
     var flash_files: [String: String]
     var flash_settings: Settings?
     var extra_esptool_args: Extra?
+    var bootloader: Part?
     var app: Part?
+    var partitionTable: Part?
+
+    enum CodingKeys: String, CodingKey {
+      case flash_files, flash_settings, extra_esptool_args, bootloader, app
+      case partitionTable = "partition-table"
+    }
   }
 
   private mutating func readBuild(_ given: String) async throws {
@@ -89,14 +98,19 @@ struct FlashFiles: Sendable {
       let description = try? JSONDecoder().decode(Description.self, from: Data(bytes)),
       (1...FlashPlan.partsLimit).contains(description.flash_files.count)
     else { throw failure("\(Self.descriptionName) is not one of ESP-IDF") }
-    guard description.app?.encrypted != "true" else {
+    let isEncrypted = [description.bootloader, description.app, description.partitionTable].contains {
+      $0?.encrypted == "true"
+    }
+    guard !isEncrypted else {
       throw failure("its flash is encrypted", "flash it with: idf.py encrypted-flash")
     }
     for (text, name) in description.flash_files.sorted(by: { $0.key < $1.key }) {
       guard let offset = Self.number(text) else { throw failure("'\(text.printable)' is not an offset") }
       guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), Self.contains(folder, name)
       else {
-        throw failure("'\(name.printable)' is not in it")
+        throw failure(
+          "'\(name.printable)' is not in it",
+          "name its files one by one: notibot flash \(name.printable)@\(text.printable) …")
       }
       files.append(
         FlashPlan.File(name: name, bytes: try await FirmwareFile.read("\(folder)/\(name)"), offset: offset))
@@ -161,6 +175,11 @@ extension CommandFailure {
       self.init(
         .usage, "\(first.printable) and \(second.printable) overlap at 0x\(hex(offset, digits: 0))",
         remedy: "check their offsets; a sector of 4096 bytes belongs to one image only")
+    case .misplaced(let name, let what, let offset, let right):
+      self.init(
+        .usage, "\(name.printable) at 0x\(hex(offset, digits: 0)): the board would not boot: it is \(what)",
+        remedy: (right.map { "it belongs at 0x\(hex($0, digits: 0))" } ?? "write an image there")
+          + ", or write it nevertheless with --force")
     case .partition(let name, let partition, let limit, let bytes):
       self.init(
         .usage, "\(name.printable) has \(bytes) bytes, its partition \(partition.printable) only \(limit)",

@@ -1,3 +1,4 @@
+import FirmwareImages
 import Foundation
 import NIOPosix
 import SerialLink
@@ -5,7 +6,7 @@ import SerialLink
 /// Reads firmware files.
 enum FirmwareFile {
   /// The largest flash of an ESP chip that is known here, and so the largest file.
-  static let limitBytes = 16 << 20
+  static let limitBytes = FlashPlan.flashLimitBytes
 
   /// The bytes of a regular file, at most `limitBytes`. Anything else is refused, including
   /// symbolic links: their target can change between a check and the next command. Throws

@@ -47,6 +47,7 @@ extension CommandFailure {
   init(_ error: ImageError, file: String) {
     let remedy =
       switch error {
+      case .isOther(let kind): kind.remedy
       case .isELF: "make an image of it with: esptool elf2image"
       case .truncated, .badChecksum, .badHash: "build or download it again"
       case .wrongChip: "build it for that chip"

@@ -16,21 +16,14 @@ struct ImageDescription {
       content = .table(try PartitionTable(parsing: bytes))
       return
     }
-    // A merged file begins at offset 0 of the flash: with erased bytes if the bootloader's offset
-    // is not 0.
-    let start = Set(ESPChip.all.map(\.bootloaderOffset)).sorted().first { offset in
-      bytes.count > Int(offset) && bytes[Int(offset)] == ESPImage.magic
-        && bytes.prefix(Int(offset)).allSatisfy { $0 == 0xFF }
-    }
-    let image = try ESPImage(parsing: bytes.dropFirst(Int(start ?? 0)))
-    if let chip { try image.check(for: chip) }
-    let table = Int(PartitionTable.usualOffset)
-    if let own = image.chip, own.bootloaderOffset == start, bytes.count > table + 1, bytes[table] == 0xAA,
-      bytes[table + 1] == 0x50
-    {
-      content = .flash(try FlashContent(parsing: bytes, chip: own))
+    if let kind = FileKind(of: bytes) { throw .isOther(kind) }
+    if let flash = try FlashContent.merged(bytes) {
+      content = .flash(flash)
+      if let chip { try flash.first.check(for: chip) }
     } else {
+      let image = try ESPImage(parsing: bytes.drop { $0 == 0xFF })
       content = .image(image)
+      if let chip { try image.check(for: chip) }
     }
   }
 
