@@ -20,6 +20,11 @@ struct GatewayProgram: AsyncParsableCommand {
 
   static func main() async {
     StandardStream.ignoreSignals()
+    if let (reason, remedy) = ProcessLimits.problem() {
+      // Without threads nothing else can write it.
+      _ = StandardStream.write(Array("notibot-gateway: \(reason); \(remedy)\n".utf8), to: STDERR_FILENO)
+      exit(FailureKind.unfitEnvironment.rawValue)
+    }
     Termination.begin()
     do {
       var command = try parsed()

@@ -38,7 +38,10 @@ struct Notibot: AsyncParsableCommand {
     StandardStream.ignoreSignals()
     // They are for the Python of the shell, not for that of esptool, pip, gdb or labgrid.
     for name in ["PYTHONHOME", "PYTHONPATH"] { unsetenv(name) }
-    if let failure = CommandNames.missingProc() ?? ProcessLimits.failure() { end(with: failure) }
+    if let failure = CommandNames.missingProc() { end(with: failure) }
+    if let (reason, remedy) = ProcessLimits.problem() {
+      end(with: CommandFailure(.unfitEnvironment, reason, remedy: remedy))
+    }
     Interruption.begin()
     do {
       var command = try parsed()

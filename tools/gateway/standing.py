@@ -177,8 +177,8 @@ def t66_clock(programs):
 
 
 def t67_full(programs):
-    """T67: an outbox that is full of what the display shows refuses with 503, is named, and has room
-    after a dismissal."""
+    """T67: an outbox that is full of what is shown refuses with 503, is named, and has room after a
+    dismissal."""
     with World(programs, {"entriesLimit": 4}) as world:
         world.start()
         with world.client() as client:
@@ -194,4 +194,19 @@ def t67_full(programs):
             world.shown(3)
 
 
-STORIES = [t62_connections, t63_fifo, t64_unread, t65_descriptors, t66_clock, t67_full]
+def t68_ends(programs):
+    """T68: SIGTERM while pipelined requests wait ends with 143; too low a limit ends with 18."""
+    request = b"POST /t HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\n\r\nx"
+    with World(programs) as world:
+        for count in (1, 10, 100):
+            world.start()
+            with socket.create_connection(("127.0.0.1", world.http_port), timeout=LIMIT_S) as connection:
+                connection.sendall(request * count)
+                equal(world.kill(signal.SIGTERM), 143, f"the end with {count} requests")
+        limited = ["sh", "-c", 'ulimit -n 12; exec "$0" "$@"', world.gateway, "status", "--directory", world.folder]
+        done = subprocess.run(limited, capture_output=True, timeout=LIMIT_S)
+        equal(done.returncode, 18, "the end with 12 descriptors")
+        expect(b"ulimit -n" in done.stderr, f"the remedy: {done.stderr}")
+
+
+STORIES = [t62_connections, t63_fifo, t64_unread, t65_descriptors, t66_clock, t67_full, t68_ends]

@@ -128,7 +128,9 @@ struct LinkWalk {
     if kind == .data || kind == .udata { frame.channel = channel }
     if kind == .data { frame.seq = UInt8(truncatingIfNeeded: seq) }
     if kind != .udata {
-      let possible = draw.chance(60) ? session.next : draw.number(session.oldest...session.next)
+      var possible = draw.chance(60) ? session.next : draw.number(session.oldest...session.next)
+      // What the host has named as held is not missing.
+      while session.named.contains(possible) { possible += 1 }
       // An impossible one is far from all numbers in flight.
       let number = ack ?? (draw.chance(10) ? session.oldest + draw.number(100...200) : possible)
       frame.ack = UInt8(truncatingIfNeeded: number)

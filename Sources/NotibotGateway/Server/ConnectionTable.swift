@@ -85,13 +85,15 @@ final class ConnectionTable: Sendable {
   // MARK: The end
 
   /// Asks all connections to end after their answers; closes those that do not.
-  func quiesce(within limit: TimeAmount) async {
+  ///
+  /// - Parameter event: what their pipelines understand.
+  func quiesce(within limit: TimeAmount, _ event: any Sendable = ChannelShouldQuiesceEvent()) async {
     let ended = eventLoop.makePromise(of: Void.self)
     eventLoop.execute { [self] in
       guard !state.value.connections.isEmpty else { return ended.succeed() }
       state.value.ended = ended
       for connection in state.value.connections.values {
-        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        connection.channel.pipeline.fireUserInboundEventTriggered(event)
       }
       eventLoop.scheduleTask(in: limit) { [self] in
         for connection in state.value.connections.values { connection.close() }

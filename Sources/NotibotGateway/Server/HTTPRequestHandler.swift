@@ -21,6 +21,12 @@ final class HTTPRequestHandler: ChannelInboundHandler {
   /// Whether this is the socket of commands.
   private let isCommands: Bool
   private var request: Request?
+  private var isAnswering = false
+  private var isEnding = false
+
+  /// Ends a connection after its present answer. SwiftNIO's own event does so too, but its handler
+  /// takes the answers to pipelined requests for a mistake of the program.
+  struct End: Sendable {}
 
   init(service: GatewayService, connections: ConnectionTable, connection: Int, isCommands: Bool) {
     self.service = service
@@ -31,6 +37,8 @@ final class HTTPRequestHandler: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
+      guard !isEnding else { return }
+      isAnswering = true
       connections.noteRequest(on: connection)
       request = Request(head: head)
     case .body(let bytes):
@@ -46,7 +54,8 @@ final class HTTPRequestHandler: ChannelInboundHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is IdleStateHandler.IdleStateEvent || event is ChannelShouldQuiesceEvent {
+    if event is End { isEnding = true }
+    if event is IdleStateHandler.IdleStateEvent || (isEnding && !isAnswering) {
       return context.close(promise: nil)
     }
     context.fireUserInboundEventTriggered(event)
@@ -152,6 +161,8 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     return { status, type, body in
       let (handler, context) = bound.value
       handler.connections.noteEnd(on: handler.connection)
+      handler.isAnswering = false
+      let isKeptAlive = isKeptAlive && !handler.isEnding
       if status == 200 { handler.connections.noteAccepted(on: handler.connection) }
       guard context.channel.isActive else { return }
       var headers = HTTPHeaders([("content-type", type), ("content-length", "\(body.utf8.count)")])

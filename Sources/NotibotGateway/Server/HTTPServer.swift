@@ -73,7 +73,7 @@ final class HTTPServer: Sendable {
 
   func stop() async {
     try? await listener.close().get()
-    await connections.quiesce(within: .milliseconds(500))
+    await connections.quiesce(within: .milliseconds(500), HTTPRequestHandler.End())
     if let socketPath { unlink(socketPath) }
   }
 }

@@ -1,10 +1,9 @@
 import Glibc
 import NIOCore
-import SerialLink
 
 /// The limits of this process (`ulimit`). Event loops and threads are made by libraries that end
 /// the process if they cannot be made, so too low a limit is reported before.
-enum ProcessLimits {
+package enum ProcessLimits {
   /// Three for each event loop; then ports, sockets, files, their locks, and child processes, which
   /// use numbers above 64 while they start.
   private static var descriptorsNeeded: UInt { UInt(3 * System.coreCount + 96) }
@@ -15,9 +14,9 @@ enum ProcessLimits {
   /// Heap and files of the program itself, in bytes.
   private static let programBytes: UInt = 256 << 20
 
-  /// Raises the soft limit of descriptors if that is enough. Returns the failure for a limit that
-  /// is too low.
-  static func failure() -> CommandFailure? {
+  /// Raises the soft limit of descriptors if that is enough. Returns reason and remedy for a limit
+  /// that is too low (`.unfitEnvironment`).
+  package static func problem() -> (reason: String, remedy: String)? {
     let descriptors = descriptorsNeeded + UInt(openDescriptorsCount())
     var files = limit(RLIMIT_NOFILE)
     if files.rlim_cur < descriptors, files.rlim_max >= descriptors {
@@ -29,9 +28,10 @@ enum ProcessLimits {
       (files.rlim_cur, descriptors, 1, "open files", "n"),
       (limit(RLIMIT_AS).rlim_cur, addresses, 1024, "kB of virtual memory", "v"),
     ] where limit < needed {
-      return CommandFailure(
-        .unfitEnvironment, "this process is limited to \(limit / UInt(unit)) \(what)",
-        remedy: "raise the limit with: ulimit -\(option) \((needed + UInt(unit) - 1) / UInt(unit))")
+      return (
+        "this process is limited to \(limit / UInt(unit)) \(what)",
+        "raise the limit with: ulimit -\(option) \((needed + UInt(unit) - 1) / UInt(unit))"
+      )
     }
     return nil
   }
