@@ -1,5 +1,6 @@
 #if Gateway
 import Foundation
+import NotibotHost
 import SerialLink
 import Synchronization
 
@@ -77,6 +78,8 @@ enum Termination {
     }
     if isLate { task.cancel() }
     let outcome = await task.result
+    // A signal does not hide that promises are lost.
+    if case .failure(let error as NotibotError) = outcome, error.isOutboxDisplaced { throw error }
     if let number = state.withLock(\.number) { throw Ended(number: number) }
     try outcome.get()
   }

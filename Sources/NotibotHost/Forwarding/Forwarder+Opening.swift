@@ -109,4 +109,9 @@ extension NotibotError {
       reason: error.reason,
       hint: error.hint, underlying: error)
   }
+
+  /// Whether the outbox is no longer what was promised to be in it.
+  package var isOutboxDisplaced: Bool {
+    if case .displaced? = (underlying as? JournalError)?.code { true } else { false }
+  }
 }

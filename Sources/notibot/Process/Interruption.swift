@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NotibotHost
 import SerialLink
 import Synchronization
 
@@ -98,6 +99,8 @@ enum Interruption {
       state.cancel = nil
       return state.signal?.number
     }
+    // A signal does not hide that promises are lost.
+    if case .failure(let error as NotibotError) = outcome, error.isOutboxDisplaced { throw error }
     if let number { throw failure(of: number) }
     try Output.checkTaken()
     return try outcome.get()
