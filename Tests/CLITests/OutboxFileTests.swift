@@ -60,7 +60,10 @@ import Testing
     #expect(try ending.numbers("queued") == [1])
   }
 
-  @Test func `an outbox that is deleted while nothing is committed is noticed at the end`() async throws {
+  @Test(arguments: [nil, SIGTERM, SIGINT])
+  func `an outbox that is deleted while nothing is committed is noticed at the end`(signal: Int32?)
+    async throws
+  {
     let directory = try TemporaryDirectory()
     let outbox = directory.file("outbox")
     let forward = try Program(
@@ -68,7 +71,7 @@ import Testing
     forward.write(Forwarding.line("1") + "\n")
     try await forward.document { $0["result"] == "queued" }
     unlink(outbox)
-    forward.closeInput()
+    if let signal { forward.send(signal) } else { forward.closeInput() }
     let ending = await forward.ending()
     #expect(ending.status == .exited(18), "\(ending.errors)")
   }

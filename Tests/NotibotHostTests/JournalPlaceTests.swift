@@ -203,6 +203,20 @@ import Testing
     #expect(try Journal(path: place.file + ".new", access: .reading).contents().entries.count == 1)
   }
 
+  @Test(arguments: ["-shm", "-wal", "-journal"], [Journal.Access.forwarding, .reading])
+  func `a FIFO in place of a file of SQLite is named, and nobody waits`(
+    suffix: String, access: Journal.Access
+  ) throws {
+    try Journal(path: place.file, access: .forwarding).close()
+    unlink(place.file + suffix)
+    try #require(mkfifo(place.file + suffix, 0o600) == 0)
+    guard case .helperIsOther? = journalErrorCode({ _ = try Journal(path: place.file, access: access) })
+    else {
+      Issue.record("opened")
+      return
+    }
+  }
+
   @Test(arguments: [".lock", "-shm", "-wal", "-journal"])
   func `an outbox that has the name of another one's file is left as it is`(suffix: String) throws {
     let other = place.file + suffix

@@ -38,7 +38,14 @@ struct JournalOpening {
   static func check(_ place: JournalPath, for access: Journal.Access) throws(JournalError) {
     // SQLite overwrites these. A whole database under such a name is another outbox.
     for path in ["-wal", "-shm", "-journal"].map({ place.resolved + $0 }) {
-      guard let file = try? RegularFile.open(path) else { continue }
+      let file: Int32
+      do throws(RegularFile.Problem) {
+        file = try RegularFile.open(path)
+      } catch {
+        // At a FIFO SQLite would wait.
+        if case .system = error { continue }
+        throw JournalError(.helperIsOther(path), path: place.named, operation: "open")
+      }
       var header = [UInt8](repeating: 0, count: databaseMagic.count)
       let count = read(file, &header, header.count)
       close(file)
