@@ -72,30 +72,39 @@ extension LineCheck {
     probe.identities = bench.probe.identities
     probe.discardReceived()
     var check = LineCheck()
-    // What was found until the line ended counts.
-    try? await ask(probe, &check)
+    var blocked: Set<UInt8> = []
+    do {
+      try await ask(probe, &check)
+      if check.quality.isClean { blocked = try await blockedValues(probe) }
+    } catch {
+      // What was found until the line ended counts.
+    }
     var quality = check.quality
-    if quality.isClean { quality.blocked = await blockedValues(probe) }
+    quality.blocked = blocked
     return quality
   }
 
   /// The special values without an answer to any SYN that carries them, although other SYNs are
   /// answered. A nonce goes in both directions. That the firmware's own console driver removes them
   /// (FRM-16) looks the same.
-  private static func blockedValues(_ probe: Probe) async -> Set<UInt8> {
+  private static func blockedValues(_ probe: Probe) async throws -> Set<UInt8> {
     var answered: [UInt8: Int] = [:]
     for _ in 0..<4 {
       // In random order: a device that drops frames in a pattern is at fault on its own.
       for value in ([0x55, 0x55] + specialValues).shuffled(using: &probe.random) {
         // Other bytes of it are not special.
         let nonce = probe.makeNonce() & 0x0F0F_0F0F | 0x4040_4040 | UInt64(value) * 0x0101_0101_0000_0000
-        let isAnswered = (try? await probe.openSession(Probe.synTLVs(nonce: nonce), attempts: 1)) != nil
-        answered[value, default: 0] += isAnswered ? 1 : 0
+        do {
+          try await probe.openSession(Probe.synTLVs(nonce: nonce), attempts: 1)
+          answered[value, default: 0] += 1
+        } catch is Finding {
+          // No answer.
+        }
       }
     }
-    try? await probe.write(probe.frame(.fin))
+    try await probe.write(probe.frame(.fin))
     guard answered[0x55, default: 0] >= 7 else { return [] }
-    return Set(specialValues.filter { answered[$0] == 0 })
+    return Set(specialValues.filter { answered[$0] == nil })
   }
 
   private static func ask(_ probe: Probe, _ check: inout LineCheck) async throws {

@@ -26,11 +26,12 @@ package struct LineQuality: Equatable, Sendable {
   package var summary: String {
     guard blocked.isEmpty else {
       let values = blocked.sorted().map { Wire.hex([$0]) }.joined(separator: ", ")
+      let remedies = [
+        blocked.contains(0xFF) ? "use the server's raw port, not its telnet port" : nil,
+        blocked == [0xFF] ? nil : "turn off software flow control (XON/XOFF) in adapter, server and firmware",
+      ]
       return "no frame with a byte \(values) passes, although others do; "
-        + (blocked.contains(0xFF) ? "use the server's raw port, not its telnet port" : "")
-        + (blocked.count > 1 && blocked.contains(0xFF) ? ", and " : "")
-        + (blocked == [0xFF]
-          ? "" : "turn off software flow control (XON/XOFF) in adapter, server and firmware")
+        + remedies.compactMap(\.self).joined(separator: ", and ")
     }
     return "the line corrupts bytes: \(lost) of \(asked) frames that were sent as a check were lost"
       + (corrupt == 0 ? "" : ", and \(corrupt) arrived corrupt") + "; check cable, adapter, hub and rate"

@@ -78,8 +78,7 @@ struct JournalFileHeader {
 
   /// - Parameter database: at least 100 bytes.
   init(_ database: [UInt8]) {
-    let magic = Array("SQLite format 3\0".utf8)
-    let wrongBits = zip(magic, database).reduce(0) { $0 + ($1.0 ^ $1.1).nonzeroBitCount }
+    let wrongBits = zip(JournalPath.databaseMagic, database).reduce(0) { $0 + ($1.0 ^ $1.1).nonzeroBitCount }
     let application = database.bigEndian(at: 68, as: UInt32.self) ?? 0
     let isOurs = application == UInt32(JournalSchema.applicationID)
     let isLikeOurs = Self.isLikeApplicationID(application)

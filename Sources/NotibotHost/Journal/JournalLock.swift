@@ -142,7 +142,9 @@ struct JournalPath: Hashable, Sendable {
   /// How many names the file has; 0: there is none.
   private(set) var names: UInt64 = 0
 
-  /// The magic of any SQLite database. Source: sqlite.org/fileformat2.html, section 1.3.
+  /// What any SQLite database begins with, and the length of its header. Source:
+  /// sqlite.org/fileformat2.html, section 1.3.
+  static let databaseMagic = Array("SQLite format 3\0".utf8)
   private static let headerBytes = 100
 
   enum Kind: Hashable, Sendable {

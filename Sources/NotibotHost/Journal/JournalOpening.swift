@@ -12,9 +12,6 @@ struct JournalOpening {
     case thorough
   }
 
-  /// Source: sqlite.org/fileformat.html, section 1.3.
-  private static let databaseMagic = Array("SQLite format 3\0".utf8)
-
   /// How long to wait for another process that reads or recovers the file.
   static let busyLimitSeconds = 2.0
 
@@ -46,10 +43,10 @@ struct JournalOpening {
         if case .system = error { continue }
         throw JournalError(.helperIsOther(path), path: place.named, operation: "open")
       }
-      var header = [UInt8](repeating: 0, count: databaseMagic.count)
+      var header = [UInt8](repeating: 0, count: JournalPath.databaseMagic.count)
       let count = read(file, &header, header.count)
       close(file)
-      guard count < header.count || header != databaseMagic else {
+      guard count < header.count || header != JournalPath.databaseMagic else {
         throw JournalError(.helperIsOther(path), path: place.named, operation: "open")
       }
     }

@@ -41,9 +41,9 @@ package struct HostMachine: Equatable, Sendable {
   /// The device's description of itself in the session that is opening or open.
   private var answer: SynAck?
   private var stallCheckedAt = Instant.zero
-  /// The text since `connect`, while no session is open.
+  /// The text since `connect`, or since the session was opened.
   private var evidence = ConsoleEvidence()
-  /// The counter at `connect`.
+  /// The counters at `connect`.
   private var earlier = DecoderCounters()
 
   /// - Parameter seed: for nonces. In production, the driver takes it from the system, so that no
