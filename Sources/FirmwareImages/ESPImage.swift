@@ -57,8 +57,9 @@ package struct ESPImage: Equatable, Sendable {
     guard let first = bytes.first, !bytes.prefix(Self.headerLengthBytes).allSatisfy({ $0 == 0xFF }) else {
       throw .erased
     }
-    guard !bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { throw .isELF }
-    guard first == Self.magic else { throw .badMagic(first) }
+    guard first == Self.magic else {
+      throw FileKind(of: bytes).map(ImageError.isOther) ?? .badMagic(first)
+    }
     guard let entry: UInt32 = bytes.number(at: 4), let chipID: UInt16 = bytes.number(at: 12),
       let minimum: UInt16 = bytes.number(at: 15), let maximum: UInt16 = bytes.number(at: 17),
       bytes.count >= Self.headerLengthBytes

@@ -6,8 +6,6 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
   case badMagic(UInt8)
   /// A file of a kind that is known and no image.
   case isOther(FileKind)
-  /// An ELF file, which must be converted first.
-  case isELF
   /// `segment`: the one that does not fit; that behind the last one is checksum and hash.
   case truncated(needed: Int, present: Int, segment: Int = 0)
   case badSegmentCount(Int)
@@ -23,8 +21,7 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .erased: "there is no image: the flash is erased"
     case .badMagic(let byte): "it does not begin with 0xE9 but with 0x\(hex(UInt32(byte), digits: 2))"
-    case .isOther(let kind): "it is \(kind)"
-    case .isELF: "it is an ELF file, not an image"
+    case .isOther(let kind): "it is \(kind), not an image"
     case .truncated(let needed, let present, _): "it is cut off: \(present) of \(needed) bytes"
     case .badSegmentCount(let count): "it has \(count) segments instead of 1 to \(ESPImage.segmentsLimit)"
     case .badSegmentLength(let index, let bytes): "segment \(index) has an impossible length, \(bytes) bytes"

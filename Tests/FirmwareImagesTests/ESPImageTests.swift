@@ -37,7 +37,7 @@ struct ESPImageTests {
     }
     #expect(problem([]) == .erased)
     #expect(problem([UInt8](repeating: 0xFF, count: 100)) == .erased)
-    #expect(problem(Array("\u{7F}ELF and more bytes than a header has".utf8)) == .isELF)
+    #expect(problem(Array("\u{7F}ELF and more bytes than a header has".utf8)) == .isOther(.elf))
     #expect(problem(sampleImage.with(0xE8, at: 0)) == .badMagic(0xE8))
     #expect(problem(sampleImage.with(0, at: 1)) == .badSegmentCount(0))
     #expect(problem(sampleImage.with(17, at: 1)) == .badSegmentCount(17))

@@ -70,7 +70,7 @@ extension BootOutcome {
 
   private static func romText(for error: ImageError, at offset: Int, in flash: NORFlash) -> String {
     switch error {
-    case .erased, .isOther, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
+    case .erased, .isOther, .badMagic, .badSegmentCount, .badTable, .noApp:
       String(
         repeating: "invalid header: 0x\(hexText(flash.word(at: offset), digits: 8))\r\n", count: romAttempts)
     case .badChecksum(let stored, let computed): "csum err:0x\(hexText(computed))!=0x\(hexText(stored))\r\n"
@@ -108,7 +108,7 @@ extension BootOutcome {
       }
     let cause =
       switch skipped.error {
-      case .erased, .isOther, .isELF, .badMagic, .badSegmentCount, .badTable, .noApp:
+      case .erased, .isOther, .badMagic, .badSegmentCount, .badTable, .noApp:
         "esp_image: image at 0x\(hexText(offset)) has invalid magic byte (nothing flashed here?)"
       case .wrongChip, .unknownChip:
         "boot_comm: mismatch chip ID, expected \(chip.image.id), found \(flash.chipID(at: offset))"

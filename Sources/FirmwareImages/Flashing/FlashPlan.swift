@@ -78,8 +78,8 @@ package struct FlashPlan: Equatable, Sendable {
     }
     parts.sort { $0.offset < $1.offset }
     try checkPlaces(flashBytes: flashBytes)
-    if let table { try checkPartitions(table) }
     if !isForced { try checkBoot(table) }
+    if let table { try checkPartitions(table) }
   }
 
   /// The application that names itself, if there is exactly one.
@@ -106,9 +106,9 @@ package struct FlashPlan: Equatable, Sendable {
   private static func content(of file: File) throws(FlashPlanError) -> Content {
     let bytes = file.bytes
     do throws(ImageError) {
-      if bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) { throw ImageError.isELF }
+      if FileKind(of: bytes) == .elf { throw ImageError.isOther(.elf) }
       if bytes.starts(with: [0xAA, 0x50]) { return .table(try PartitionTable(parsing: bytes)) }
-      if file.offset ?? 0 == 0, let content = try FlashContent.merged(bytes) { return .whole(content) }
+      if let content = try FlashContent.merged(bytes) { return .whole(content) }
       if bytes.first == ESPImage.magic {
         let image = try ESPImage(parsing: bytes[...])
         guard image.chip != nil else { throw ImageError.unknownChip(image.chipID) }

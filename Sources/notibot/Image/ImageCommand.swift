@@ -48,10 +48,10 @@ extension CommandFailure {
     let remedy =
       switch error {
       case .isOther(let kind): kind.remedy
-      case .isELF: "make an image of it with: esptool elf2image"
       case .truncated, .badChecksum, .badHash: "build or download it again"
       case .wrongChip: "build it for that chip"
-      case .erased, .badMagic, .badSegmentCount, .badSegmentLength, .unknownChip, .badTable, .noApp: ""
+      case .erased, .badMagic, .badSegmentCount, .badSegmentLength, .unknownChip, .noApp: ""
+      case .badTable: "make it again, for the flash that the bootloader is built for"
       }
     self.init(.usage, "\(file.printable) cannot be used: \(error)", remedy: remedy)
   }

@@ -16,7 +16,6 @@ struct ImageDescription {
       content = .table(try PartitionTable(parsing: bytes))
       return
     }
-    if let kind = FileKind(of: bytes) { throw .isOther(kind) }
     if let flash = try FlashContent.merged(bytes) {
       content = .flash(flash)
       if let chip { try flash.first.check(for: chip) }
