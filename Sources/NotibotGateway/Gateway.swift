@@ -81,12 +81,18 @@ package enum Gateway {
       summaries: SummaryMachine(
         summaries: try store.summaries(), items: contents.items, answered: Set(answered.map(\.number)),
         now: now),
-      unregistered: stored.unregistered, notice: forgotten == 0 ? nil : replacedText(forgotten))
+      unregistered: stored.unregistered, notice: notice(forgotten, isNew: store.isNew, outbox))
   }
 
-  private static func replacedText(_ count: Int) -> String {
-    "the outbox is another one than in the last run, or an older copy: \(count) items of the former one are "
-      + "forgotten, and pushes that name them add new ones"
+  /// What the two files do not have of each other; nil: nothing.
+  private static func notice(_ forgotten: Int, isNew: Bool, _ outbox: OutboxIdentity) -> String? {
+    if forgotten > 0 {
+      return "the outbox is another one than in the last run, or an older copy: \(forgotten) items of the former "
+        + "one are forgotten, and pushes that name them add new ones"
+    }
+    guard isNew, outbox.lastNumber > 0 else { return nil }
+    return "gateway.sqlite is new, the outbox is not: repeated pushes of earlier runs are shown again, and "
+      + "those that name its notifications add new ones"
   }
 
   private static func run(
@@ -117,7 +123,6 @@ package enum Gateway {
         try await withForwarder(
           port: port ?? configuration.port, outbox: folder.outbox, options: options
         ) { forwarder in
-          try await threads.writer.runIfActive { try store.noteBegin() }
           if let running {
             await running.service.use(forwarder)
           } else if let files = opened.files {

@@ -30,7 +30,7 @@ package final class RotDisk {
 
   /// Opens the journal, which is created for `forwarding`.
   package func open(_ access: Journal.Access) throws(JournalError) -> Journal {
-    try Journal(path: path, access: access, sharing: .exclusive, source: 7)
+    try Journal(path: path, access: access, sharing: .exclusive, source: 7, runToken: 1)
   }
 
   /// The readable contents of the journal.

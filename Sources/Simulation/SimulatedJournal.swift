@@ -34,7 +34,7 @@ final class SimulatedJournal {
   func open() throws(JournalError) -> JournalContents {
     let opened = try Journal(
       path: path, access: .forwarding, sharing: .exclusive,
-      source: UInt32.random(in: 1 ... .max, using: &random))
+      source: UInt32.random(in: 1 ... .max, using: &random), runToken: 1)
     journal = opened
     return try opened.contents()
   }

@@ -54,8 +54,8 @@ import Testing
   }
 
   @Test(arguments: accesses) func `a later version is refused`(access: Journal.Access) throws {
-    try JournalFixture.make(at: path, changing: "PRAGMA user_version = 5")
-    #expect(code(access) == .tooNew(version: 5))
+    try JournalFixture.make(at: path, changing: "PRAGMA user_version = 6")
+    #expect(code(access) == .tooNew(version: 6))
   }
 
   @Test(arguments: [

@@ -34,11 +34,31 @@ enum JournalFixture {
   }
 
   /// A journal that `notibot forward` of version 3 wrote: two notifications on the display, two
-  /// queued.
-  static let version3 = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().appendingPathComponent("journals/version-3.notibot").path
+  /// queued; and what that of version 4 made of it, with a third one that has a key.
+  static func path(ofVersion version: Int) -> String {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("journals/version-\(version).notibot").path
+  }
 
-  static var contentsOfVersion3: JournalContents {
+  static func contents(ofVersion version: Int) -> JournalContents {
+    guard version == 4 else { return contentsOfVersion3 }
+    var contents = contentsOfVersion3
+    contents.header.run = 3
+    contents.header.lastNumber = OutboxNumber(rawValue: 5)
+    contents.entries.append(
+      OutboxEntry(
+        number: OutboxNumber(rawValue: 5),
+        content: DisplayNotification(
+          app: "Mail", title: "Keyed", text: "queued three", timestamp: 1_700_000_005)))
+    contents.keys = [
+      KeyRecord(
+        row: 1, key: IdempotencyKey(Array("first".utf8))!, number: OutboxNumber(rawValue: 5),
+        digest: -4_167_321_750_729_809_522, submittedAt: 1_795_867_958, keepUntil: 1_795_954_358)
+    ]
+    return contents
+  }
+
+  private static var contentsOfVersion3: JournalContents {
     func entry(_ number: Int64, _ app: String, _ title: String, _ text: String) -> OutboxEntry {
       OutboxEntry(
         number: OutboxNumber(rawValue: number),

@@ -10,9 +10,9 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   @Test func `a missing journal is created, empty, for its owner only`() throws {
-    let journal = try Journal(path: path, access: .forwarding, source: 3_237_998_081)
-    #expect(
-      try journal.contents() == JournalContents(header: JournalHeader(source: 3_237_998_081, run: 1)))
+    let journal = try Journal(path: path, access: .forwarding, source: 3_237_998_081, runToken: 6)
+    let header = JournalHeader(source: 3_237_998_081, run: 1, runToken: 6)
+    #expect(try journal.contents() == JournalContents(header: header))
     for name in try folder.names() {
       let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
       #expect((attributes[.posixPermissions] as? Int) == 0o600, "\(name)")
@@ -129,9 +129,9 @@ import Testing
     let early = try Journal(path: file, access: .reading)
     let before = try early.contents()
     #expect(before.entries.map(\.isReported) == [false, true])
-    let journal = try Journal(path: file, access: access)
+    let journal = try Journal(path: file, access: access, runToken: 5)
     var expected = before
-    expected.header.run = access == .forwarding ? 13 : 12
+    (expected.header.run, expected.header.runToken) = access == .forwarding ? (13, 5) : (12, 0)
     #expect(try journal.contents() == expected)
     // A concurrent reader sees the change.
     #expect(try early.contents() == expected)
@@ -143,20 +143,23 @@ import Testing
     #expect(try Journal(path: file, access: .reading).contents() == expected)
   }
 
-  @Test(arguments: [Journal.Access.forwarding, .maintaining])
-  func `a file of version 3 is read, migrated by a writer, and loses nothing`(access: Journal.Access)
-    throws
-  {
+  @Test(arguments: [Journal.Access.forwarding, .maintaining], [3, 4])
+  func `a file of an older version is read, migrated by a writer, and loses nothing`(
+    access: Journal.Access, version: Int
+  ) throws {
     let file = folder.file("old")
-    try FileManager.default.copyItem(atPath: JournalFixture.version3, toPath: file)
+    try FileManager.default.copyItem(atPath: JournalFixture.path(ofVersion: version), toPath: file)
     let early = try Journal(path: file, access: .reading)
     let before = try early.contents()
-    #expect(before == JournalFixture.contentsOfVersion3)
+    #expect(before == JournalFixture.contents(ofVersion: version))
     var expected = before
-    let journal = try Journal(path: file, access: access)
-    if access == .forwarding { expected.header.run = 3 }
+    let journal = try Journal(path: file, access: access, runToken: 77)
+    if access == .forwarding {
+      expected.header.run += 1
+      expected.header.runToken = 77
+    }
     #expect(try journal.contents() == expected)
-    #expect(try journal.setting("user_version") == "4")
+    #expect(try journal.setting("user_version") == "5")
     expected.keys = [Entries.key(1, "first"), Entries.key(2, "second")]
     try journal.apply(expected.keys.map(JournalChange.putKey))
     early.close()

@@ -1,8 +1,11 @@
 """Stories of an outbox that is not the one of the last run, or not where it was."""
 
+import contextlib
 import os
 import shutil
 import signal
+import sqlite3
+import subprocess
 import uuid
 
 from tools.gateway.decisions import approval
@@ -27,17 +30,23 @@ def copy(world, source, target):
     shutil.copy(outbox(world, source), outbox(world, target))
 
 
+def outbox_row(world, name):
+    """What a copy shares with its original."""
+    with contextlib.closing(sqlite3.connect(outbox(world, name))) as database:
+        return database.execute("SELECT src, run, last_number FROM writer").fetchone()
+
+
 def stop(world):
     equal(world.kill(signal.SIGTERM), 143, "the end")
 
 
-def check_forgotten(world, count):
+def check_forgotten(world, count, kept=0):
     """The problems name the items of the former outbox, and the gateway is well otherwise."""
     status = world.status()
     expect(status["healthy"], "the gateway is not well")
     (problem,) = status["problems"]
     expect(f" {count} items" in problem, f"the problem: {problem}")
-    equal(status["items"], 0, "items")
+    equal(status["items"], kept, "items")
 
 
 def push_both(world):
@@ -83,12 +92,64 @@ def older_outbox(programs):
         stop(world)
         copy(world, "copy", "outbox")
         world.start()
-        check_forgotten(world, 2)
+        check_forgotten(world, 1, kept=1)
         with world.client() as client:
             equal(world.push(client, alert("other"), BRIDGE).status_code, 200, "another topic")
             equal(world.push(client, alert("new again"), apns_collapse_id="Y").status_code, 200, "its name")
             titles = {item["title"] for item in world.shown(len(world.items()))}
             expect({"other", "new again"} <= titles, f"titles: {titles}")
+
+
+def forked_outbox(programs):
+    """A copy that `forward` has used as often as the gateway used its own: the same source, run and
+    last number, and another notification."""
+    with World(programs) as world:
+        with world.start().client() as client:
+            equal(world.push(client, alert("old"), apns_collapse_id="X").status_code, 200, "an old one")
+            world.shown(1)
+            stop(world)
+        copy(world, "outbox", "copy")
+        with world.start().client() as client:
+            equal(world.push(client, alert("new"), apns_collapse_id="Y").status_code, 200, "a new one")
+            world.shown(2)
+        stop(world)
+        forward = [world.notibot, "forward", "-p", os.path.join(world.folder, "none"), "--no-wait", "--outbox"]
+        line = b'{"app":"bank","title":"of forward","text":"text","timestamp":1700000000}\n'
+        subprocess.run([*forward, outbox(world, "copy")], input=line, check=True, stdout=subprocess.DEVNULL)
+        rows = {outbox_row(world, name) for name in ("copy", "outbox")}
+        expect(len(rows) == 1, f"the rows of the writer: {rows}")
+        copy(world, "copy", "outbox")
+        world.start()
+        check_forgotten(world, 2)
+        with world.client() as client:
+            equal(world.push(client, alert("new again"), apns_collapse_id="Y").status_code, 200, "its name")
+            titles = {item["title"] for item in world.shown(4)}
+            equal(titles, {"old", "new", "of forward", "new again"}, "titles")
+
+
+def lost_own_file(programs):
+    """A gateway's file that is gone or empty is reported once; one of another program is refused."""
+    for content in (None, b"", "foreign"):
+        with World(programs) as world:
+            with world.start().client() as client:
+                equal(world.push(client, alert("one"), apns_collapse_id="X").status_code, 200, "a push")
+                world.shown(1)
+            stop(world)
+            os.unlink(outbox(world, "gateway"))
+            if content == b"":
+                open(outbox(world, "gateway"), "wb").close()
+            elif content:
+                with contextlib.closing(sqlite3.connect(outbox(world, "gateway"))) as database:
+                    database.executescript("CREATE TABLE theirs (a)")
+                    world.run("run", "--port", world.link, status=2)
+                    tables = database.execute("SELECT name FROM sqlite_master").fetchall()
+                    equal(tables, [("theirs",)], "its tables")
+                continue
+            (problem,) = world.start().status()["problems"]
+            expect("gateway.sqlite is new" in problem, f"the problem: {problem}")
+            stop(world)
+            world.start()
+            equal(world.status()["problems"], [], "the problems of the next run")
 
 
 def lost_outbox(programs):
@@ -109,4 +170,4 @@ def lost_outbox(programs):
                 equal(world.process.wait(60), 18, "the end")
 
 
-STORIES = [new_outbox, older_outbox, lost_outbox]
+STORIES = [new_outbox, older_outbox, forked_outbox, lost_own_file, lost_outbox]

@@ -6,11 +6,6 @@ import NotibotHost
 // A number of the outbox means nothing without the outbox: another one, or an older copy, gives the
 // same numbers to other notifications.
 extension GatewayStore {
-  /// The outbox is open: its run has begun. Blocks.
-  func noteBegin() throws(JournalError) {
-    try change { try $0.execute(sql: "UPDATE outbox SET has_begun = 1") }
-  }
-
   /// The outbox will go on under this source. Blocks.
   func noteRenewal(_ source: UInt32) throws(JournalError) {
     try change { try $0.execute(sql: "UPDATE outbox SET next_src = ?", arguments: [source]) }
@@ -21,7 +16,7 @@ extension GatewayStore {
   /// Blocks.
   func bind(to outbox: OutboxIdentity) throws(JournalError) -> Int {
     try change { database in
-      let isKept = try Self.bond(database)?.isKept(source: outbox.source, run: outbox.run) ?? true
+      let isKept = try Self.bond(database)?.isKept(source: outbox.source, token: outbox.token) ?? true
       // Of an older copy that nobody has used, those that it has given are right.
       let last = isKept ? outbox.lastNumber : 0
       let forgotten = try Int.fetchOne(
@@ -39,16 +34,17 @@ extension GatewayStore {
         try database.execute(sql: sql, arguments: [last])
       }
       try database.execute(
-        sql: "REPLACE INTO outbox VALUES (1, ?, NULL, ?, 0)", arguments: [outbox.source, outbox.run &+ 1])
+        sql: "REPLACE INTO outbox VALUES (1, ?, NULL, ?, ?)",
+        arguments: [outbox.source, outbox.token, outbox.nextToken])
       return forgotten ?? 0
     }
   }
 
   private static func bond(_ database: Database) throws -> OutboxBond? {
-    try Row.fetchOne(database, sql: "SELECT src, next_src, run, has_begun FROM outbox").map { row in
+    try Row.fetchOne(database, sql: "SELECT src, next_src, token, next_token FROM outbox").map { row in
       let (source, next): (UInt32, UInt32?) = (row["src"], row["next_src"])
       return OutboxBond(
-        sources: [source] + (next.map { [$0] } ?? []), run: row["run"], hasBegun: row["has_begun"])
+        sources: [source] + (next.map { [$0] } ?? []), tokens: [row["token"], row["next_token"]])
     }
   }
 }

@@ -29,7 +29,7 @@ struct StoredDecisions: Sendable {
 final class GatewayStore: Sendable {
   /// "Ntgw".
   private static let applicationID = 0x4E74_6777
-  private static let version = 4
+  private static let version = 5
   private static let tables = """
     CREATE TABLE seen (
       key BLOB PRIMARY KEY, apns_id TEXT NOT NULL, at INTEGER NOT NULL, own INTEGER NOT NULL
@@ -58,16 +58,18 @@ final class GatewayStore: Sendable {
     ) STRICT, WITHOUT ROWID;
     """
 
-  /// New in version 4: the outbox that the numbers of the other tables belong to.
+  /// New in version 5: the outbox that the numbers of the other tables belong to.
   private static let outboxTable = """
     CREATE TABLE outbox (
-      row INTEGER PRIMARY KEY CHECK (row = 1), src INTEGER NOT NULL, next_src INTEGER, run INTEGER NOT NULL,
-      has_begun INTEGER NOT NULL
+      row INTEGER PRIMARY KEY CHECK (row = 1), src INTEGER NOT NULL, next_src INTEGER, token INTEGER NOT NULL,
+      next_token INTEGER NOT NULL
     ) STRICT;
     """
 
   let path: String
   let queue: DatabaseQueue
+  /// Whether this process made its tables.
+  let isNew: Bool
   /// How this process left the file.
   private let files: Mutex<DatabaseFiles>
   private let step: (@Sendable () -> Void)?
@@ -84,7 +86,7 @@ final class GatewayStore: Sendable {
         try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
       }
       queue = try DatabaseQueue(path: path, configuration: configuration)
-      try queue.write { try Self.prepare($0, path) }
+      isNew = try queue.write { try Self.prepare($0, path) }
       files = Mutex(try DatabaseFiles(named: path, operation: "open"))
     } catch let failure as GatewayFailure {
       throw failure
@@ -103,15 +105,15 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Makes the tables, or those that a file of an earlier version lacks.
-  private static func prepare(_ database: Database, _ path: String) throws {
+  /// Makes the tables, or those that a file of an earlier version lacks. Returns whether it had none.
+  private static func prepare(_ database: Database, _ path: String) throws -> Bool {
     let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
     switch (application, version) {
-    case (0, 0):
+    case (0, 0) where try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") == 0:
       try database.execute(sql: tables + decisionTables + summaryTables + outboxTable)
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
-    case (applicationID, 1...3):
+    case (applicationID, 1...4):
       if version == 1 {
         try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
         try database.execute(sql: decisionTables)
@@ -120,11 +122,12 @@ final class GatewayStore: Sendable {
         try database.execute(sql: "ALTER TABLE item ADD COLUMN member TEXT")
         try database.execute(sql: summaryTables)
       }
-      try database.execute(sql: outboxTable)
-    case (applicationID, Self.version): return
+      try database.execute(sql: "DROP TABLE IF EXISTS outbox; \(outboxTable)")
+    case (applicationID, Self.version): return false
     case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
     }
     try database.execute(sql: "PRAGMA user_version = \(Self.version)")
+    return version == 0
   }
 
   /// Everything that the intake still needs. Times of the future are brought back: the calendar was

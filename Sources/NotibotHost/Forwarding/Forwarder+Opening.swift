@@ -61,8 +61,9 @@ extension Forwarder {
     let opened = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
       () -> Swift.Result<(Journal, JournalContents), JournalError> in
       Swift.Result { () throws(JournalError) in
-        let journal = try Journal(path: path, access: .forwarding) { header throws(JournalError) in
-          try options.willBegin?(OutboxIdentity(header))
+        let journal = try Journal(path: path, access: .forwarding) {
+          header, next throws(JournalError) in
+          try options.willBegin?(OutboxIdentity(header, nextToken: next))
         }
         return (journal, try journal.contents())
       }

@@ -57,11 +57,14 @@ package final class Journal: Sendable {
   ///
   /// - Parameters:
   ///   - source: the writer's identity if it is created now, never 0. Source: PROTOCOL.md NTF-35.
-  ///   - willOpen: called with what the file has, when it is locked and before it is changed.
+  ///   - runToken: of the run that begins if it is opened for `forwarding`.
+  ///   - willOpen: called with what the file has and with that token, when it is locked and before
+  ///     it is changed.
   package init(
     path: String, access: Access, sharing: Sharing = .lockFile,
     source: UInt32 = .random(in: 1...UInt32.max),
-    willOpen: (JournalHeader?) throws(JournalError) -> Void = { _ in }
+    runToken: UInt32 = .random(in: 1...UInt32.max),
+    willOpen: (JournalHeader?, UInt32) throws(JournalError) -> Void = { _, _ in }
   ) throws(JournalError) {
     self.path = path
     var held = Hold()
@@ -74,9 +77,9 @@ package final class Journal: Sendable {
       try held.lock?.lockContent(of: found, operation: "open")
       place = found
     }
-    let opening = JournalOpening(path: path, file: place?.resolved ?? path, access, sharing)
+    let opening = JournalOpening(path: path, file: place?.resolved ?? path, access, sharing, runToken: runToken)
     let finding = try opening.inspect(place)
-    try willOpen(finding.snapshot?.contents.header)
+    try willOpen(finding.snapshot?.contents.header, runToken)
     let database = try opening.open(finding, source: source)
     if let place, access != .reading {
       held.files = try DatabaseFiles(named: path, resolved: place.resolved, operation: "open")

@@ -20,12 +20,17 @@ struct JournalOpening {
   let file: String
   let access: Journal.Access
   let sharing: Journal.Sharing
+  /// Of the run that begins.
+  let runToken: UInt32
 
-  init(path: String, file: String, _ access: Journal.Access, _ sharing: Journal.Sharing) {
+  init(
+    path: String, file: String, _ access: Journal.Access, _ sharing: Journal.Sharing, runToken: UInt32 = 0
+  ) {
     self.path = path
     self.file = file
     self.access = access
     self.sharing = sharing
+    self.runToken = runToken
   }
 
   // MARK: Before SQLite
@@ -207,14 +212,14 @@ struct JournalOpening {
       try setUpLog(database)
       try database.inTransaction(.immediate) {
         try JournalSchema.migrate(database, from: version)
-        try JournalRows.countRun(in: database)
+        try JournalRows.countRun(in: database, token: runToken)
         return .commit
       }
     case (.empty, .forwarding):
       try setUpLog(database)
       try database.inTransaction(.immediate) {
         try JournalSchema.create(in: database, source: source)
-        if sharing == .exclusive { try JournalRows.countRun(in: database) }
+        if sharing == .exclusive { try JournalRows.countRun(in: database, token: runToken) }
         return .commit
       }
     }

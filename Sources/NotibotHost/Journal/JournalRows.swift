@@ -114,7 +114,7 @@ enum JournalRows {
       header.bootID.map { Int64($0).databaseValue } ?? .null,
       header.writtenBootID.map { Int64($0).databaseValue } ?? .null, totals.commits.databaseValue,
     ]
-    columns += totals.values.map(\.databaseValue)
+    columns += totals.values.map(\.databaseValue) + [Int64(header.runToken).databaseValue]
     columns.append(Int64(JournalChecksum.of(columns)).databaseValue)
     statement.setUncheckedArguments(StatementArguments(columns))
     try statement.execute()
@@ -129,6 +129,7 @@ enum JournalRows {
       case ..<2: "src, last_id, known_id, last_number, run, boot_id, boot_id"
       case 2: "src, last_id, known_id, last_number, run, boot_id, written_boot_id"
       case 3: "\(writerHeaderNames), entries, digest, crc"
+      case 4: "\(writerHeaderNames), \(totalsNames), crc"
       case _: writerNames
       }
     let sql = "SELECT \(columns) FROM writer WHERE row = 1"
@@ -148,7 +149,7 @@ enum JournalRows {
       source: try values.number(0, "src", in: 1...UInt32.max), lastID: try values.number(1, "last_id"),
       knownID: try values.number(2, "known_id"),
       lastNumber: OutboxNumber(rawValue: try values.number(3, "last_number", in: 0...Int64.max)),
-      run: try values.number(4, "run"),
+      run: try values.number(4, "run"), runToken: version < 5 ? 0 : try values.number(14, "run_token"),
       bootID: try values.isNull(5) ? nil : values.number(5, "boot_id"),
       writtenBootID: try values.isNull(6) ? nil : values.number(6, "written_boot_id"))
     guard version >= 3 else { return (header, JournalTotals()) }
@@ -166,11 +167,12 @@ enum JournalRows {
     )
   }
 
-  /// Counts the run that begins.
-  static func countRun(in database: Database) throws {
+  /// Counts the run that begins, and gives it its token.
+  static func countRun(in database: Database, token: UInt32) throws {
     var (header, totals) = try writer(of: database, version: JournalSchema.version)
     // Wrap-around is the rule for this number.
     header.run &+= 1
+    header.runToken = token
     totals.commits += 1
     try write(header, totals, to: database)
   }
@@ -184,12 +186,12 @@ enum JournalRows {
   private static let writerHeaderNames = """
     src, last_id, known_id, last_number, run, boot_id, written_boot_id, commits
     """
-  private static let writerNames =
-    "\(writerHeaderNames), \(JournalTotals.names.joined(separator: ", ")), crc"
+  private static let totalsNames = JournalTotals.names.joined(separator: ", ")
+  private static let writerNames = "\(writerHeaderNames), \(totalsNames), run_token, crc"
   /// Those of `names`, `told`, `at_commit` and `crc`.
   static let columnsCount = 23
   /// Those of `writerNames`.
-  static let writerColumnsCount = 9 + JournalTotals.names.count
+  static let writerColumnsCount = 10 + JournalTotals.names.count
   private static let putSQL = """
     REPLACE INTO notification (\(columns(ofVersion: JournalSchema.version)))
     VALUES (\(Array(repeating: "?", count: columnsCount).joined(separator: ", ")))

@@ -242,12 +242,13 @@ package struct JournalSalvage: Hashable, Sendable {
     return Found(value: value, commit: commit, checksum: checksum)
   }
 
-  /// The totals in the writer's row, of version 3 or of this one.
+  /// The totals in the writer's row, of version 3, 4 or this one.
   private static func totals(in cell: JournalPages.Cell) -> JournalTotals? {
     guard let columns = cell.columns else { return nil }
     let lack = JournalRows.writerColumnsCount + 1 - columns.count
-    guard lack == 0 || lack == JournalTotals.names.count - 2 else { return nil }
-    let version = lack == 0 ? JournalSchema.version : 3
+    guard let version = [0: JournalSchema.version, 1: 4, JournalTotals.names.count - 1: 3][lack] else {
+      return nil
+    }
     return try? JournalRows.writer(of: Array(columns.dropFirst()), version: version).totals
   }
 

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of a journal, version 4, and the migration from older ones. docs/JOURNAL.md describes
+/// The tables of a journal, version 5, and the migration from older ones. docs/JOURNAL.md describes
 /// them.
 ///
 /// A new table of rows is a line in `tables` with its statement, a `TableTotals` in `JournalTotals`
@@ -11,7 +11,7 @@ enum JournalSchema {
   /// "Ntbt", so that `file` and this program know an outbox from other databases.
   static let applicationID = 0x4E74_6274
   /// Raised when a program of the previous version could not read or preserve the content.
-  static let version = 4
+  static let version = 5
 
   /// Whether a database is an outbox.
   enum Identity: Equatable {
@@ -46,7 +46,7 @@ enum JournalSchema {
   ///
   /// Version 1 did not record which notifications were reported as delivered: those that the device
   /// holds were. Nor did it record the boot in which it wrote: that is at least the boot of the
-  /// last agreement. Versions before 4 have no keys.
+  /// last agreement. Versions before 4 have no keys, those before 5 no `run_token`.
   static func migrate(_ database: Database, from version: Int) throws {
     guard version < Self.version else { return }
     let contents = try JournalRows.contents(of: database)
@@ -71,7 +71,7 @@ enum JournalSchema {
         """
     ).sorted()
     if version < 1 { return "it says version \(version), which does not exist" }
-    for (known, tables) in [(3, tablesOfVersion3), (Self.version, tables)] {
+    for (known, tables) in [(3, tablesOfVersion3), (4, tablesOfVersion4), (Self.version, tables)] {
       let isPresent = found == tables.map { "table \($0.name) \($0.name) \($0.sql)" }.sorted()
       if version == known, !isPresent { return "its tables are not those of version \(version)" }
       if version != known, isPresent {
@@ -82,19 +82,22 @@ enum JournalSchema {
   }
 
   /// Those of each version differ, which is how a wrong version in the header is detected.
-  private static let tables = [
-    (name: "writer", sql: writerTable), (name: "notification", sql: notificationTable),
-    (name: "intake", sql: intakeTable), (name: "press", sql: pressTable),
-  ]
+  private static let tables = tables(writer: writerTable(numbers: JournalTotals.names + ["run_token"]))
+
+  private static let tablesOfVersion4 = tables(writer: writerTable(numbers: JournalTotals.names))
 
   private static let tablesOfVersion3 = [
-    (name: "writer", sql: writerTable(totals: ["entries", "digest"])),
+    (name: "writer", sql: writerTable(numbers: ["entries", "digest"])),
     (name: "notification", sql: notificationTable),
   ]
 
-  private static let writerTable = writerTable(totals: JournalTotals.names)
+  private static func tables(writer: String) -> [(name: String, sql: String)] {
+    [
+      ("writer", writer), ("notification", notificationTable), ("intake", intakeTable), ("press", pressTable),
+    ]
+  }
 
-  private static func writerTable(totals: [String]) -> String {
+  private static func writerTable(numbers: [String]) -> String {
     """
     CREATE TABLE writer (
       row INTEGER PRIMARY KEY CHECK (row = 1),
@@ -106,7 +109,7 @@ enum JournalSchema {
       boot_id INTEGER,
       written_boot_id INTEGER,
       commits INTEGER NOT NULL,
-    \(totals.map { "  \($0) INTEGER NOT NULL," }.joined(separator: "\n"))
+    \(numbers.map { "  \($0) INTEGER NOT NULL," }.joined(separator: "\n"))
       crc INTEGER NOT NULL
     ) STRICT
     """

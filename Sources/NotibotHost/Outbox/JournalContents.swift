@@ -12,6 +12,9 @@ package struct JournalHeader: Hashable, Sendable {
   package var lastNumber: OutboxNumber
   /// How often the journal was opened for sending.
   package var run: UInt32
+  /// A random number of that opening, which a copy opened for sending does not share; 0: of a
+  /// version that had none.
+  package var runToken: UInt32
   /// The device's boot when it last agreed on its content; `nil`: never. Source: PROTOCOL.md
   /// NTF-35.
   package var bootID: UInt32?
@@ -22,13 +25,14 @@ package struct JournalHeader: Hashable, Sendable {
   package init(
     source: UInt32, lastID: UInt32 = 0, knownID: UInt32 = 0,
     lastNumber: OutboxNumber = OutboxNumber(rawValue: 0), run: UInt32 = 0,
-    bootID: UInt32? = nil, writtenBootID: UInt32? = nil
+    runToken: UInt32 = 0, bootID: UInt32? = nil, writtenBootID: UInt32? = nil
   ) {
     self.source = source
     self.lastID = lastID
     self.knownID = knownID
     self.lastNumber = lastNumber
     self.run = run
+    self.runToken = runToken
     self.bootID = bootID
     self.writtenBootID = writtenBootID
   }
