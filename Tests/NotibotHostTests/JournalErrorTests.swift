@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 import Testing
 
 @Suite struct JournalErrorTests {
@@ -119,6 +120,19 @@ import Testing
     }
     let locked = JournalError(.locked(pid: 4711), path: "o", operation: "open")
     #expect(locked.description == "cannot open the outbox o: in use by process 4711")
+  }
+
+  @Test(arguments: [
+    (JournalError.Code.locked(pid: nil), FailureKind.portBusy), (.permissionDenied, .noPermission),
+    (.readOnly, .noPermission),
+  ])
+  func `what could be written when it was opened has another kind of problem`(
+    code: JournalError.Code, kind: FailureKind
+  ) {
+    #expect(JournalError(code, path: "o", operation: "open").kind == kind)
+    for operation in ["write", "close"] {
+      #expect(JournalError(code, path: "o", operation: operation).kind == .unfitEnvironment)
+    }
   }
 
   private func makeLarge() throws {

@@ -73,13 +73,14 @@ package struct JournalError: Error, Hashable, Sendable {
 }
 
 extension JournalError: ClassifiedError {
+  private var wasOpen: Bool { ["write", "close"].contains(operation) }
+
   package var kind: FailureKind {
     switch code {
     case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
-    case .locked: .portBusy
-    // One that was writable when it was opened has a problem of another kind.
-    case .permissionDenied, .readOnly:
-      ["write", "close"].contains(operation) ? .unfitEnvironment : .noPermission
+    // One that could be written when it was opened has a problem of another kind.
+    case .locked: wasOpen ? .unfitEnvironment : .portBusy
+    case .permissionDenied, .readOnly: wasOpen ? .unfitEnvironment : .noPermission
     case .diskFull, .corrupt, .inputOutput, .helperIsOther, .displaced, .closed: .unfitEnvironment
     }
   }
