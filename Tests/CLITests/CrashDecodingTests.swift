@@ -85,6 +85,20 @@ import Testing
     #expect(lines.last?.hasSuffix(" _start at \(directory.file("crash.c")):8") == true, "\(lines)")
   }
 
+  @Test func `an address in an ordinary line is followed by its function`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.build(in: directory)
+    let fault = "0x" + String(built.fault, radix: 16)
+    let text = "I (12) app: \(fault) and 0x40000000, not \(fault)0\r\n"
+    let ending = try await monitor(built.elf, Array(text.utf8) + Self.panic(built.fault, built.back))
+    let notes = ending.lines.filter { $0.hasPrefix("--- 0x") }
+    #expect(notes.count == 1 && notes[0].hasPrefix("--- \(fault) fault at "), "\(ending.output)")
+    let document = try await monitor(
+      built.elf, Array(text.utf8) + Self.panic(built.fault, built.back), json: true)
+    let event = try #require(document.lines.first { $0.contains(#""event":"functions""#) })
+    #expect(try JSON(parsing: event)["frames"].elements.map { $0["function"] } == ["fault"])
+  }
+
   @Test func `NDJSON has the frames of a crash`() async throws {
     let directory = try TemporaryDirectory()
     let built = try Self.build(in: directory)

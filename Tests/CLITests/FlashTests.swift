@@ -19,6 +19,11 @@ struct FlashTests {
       put("app.bin", images.app("esp32c3", version="1.0.1", extra_bytes=70000))
       put("new.bin", images.app("esp32c3", version="1.0.2", extra_bytes=70000))
       put("large.bin", images.app("esp32c3", extra_bytes=1 << 20))
+      import hashlib
+      of16MB = bytearray(images.boot_loader("esp32c3"))
+      of16MB[3] = 0x40
+      of16MB[-32:] = hashlib.sha256(of16MB[:-32]).digest()
+      put("boot16.bin", bytes(of16MB))
       """, in: directory)
   }
 
@@ -164,6 +169,39 @@ struct FlashTests {
       #expect(report["outcome"] == "flashed" && report["images"].elements.count == 3)
       #expect(report["test"]["totals"]["passed"] == 1)
       #expect(try directory.contents(of: "junit").contains("literal-syn"))
+    }
+  }
+
+  @Test func `a bootloader for a larger flash is refused, and with detect it gets the size that is there`()
+    async throws
+  {
+    try await withChip { emulator in
+      let before = try content()
+      expect(
+        try await flash(emulator, "boot16.bin", "table.bin", "app.bin"), 2,
+        with: "the images are for a flash of 16MB", "has 4MB: the board would not boot; nothing was written",
+        "--force")
+      #expect(try content() == before)
+      _ = try directory.write(
+        """
+        {"flash_files": {"0x8000": "table.bin", "0x10000": "app.bin", "0x0": "boot16.bin"},
+         "flash_settings": {"flash_size": "detect"}, "extra_esptool_args": {"chip": "esp32c3"}}
+        """, to: "flasher_args.json")
+      let ending = try await flash(emulator, directory.path)
+      #expect(ending.status == .exited(0), "\(ending.errors)")
+      #expect(try content()[3] == 0x20)
+    }
+  }
+
+  @Test func `a monitor follows, and restarts the board`() async throws {
+    try await withChip { emulator in
+      let run = try program(emulator, Self.whole + ["--monitor"])
+      #expect(await run.output.contains("verified; "))
+      #expect(await run.errors.contains(" is open at "))
+      // A pseudo-terminal has no lines for it.
+      #expect(await run.errors.contains("no modem lines"))
+      run.send(SIGINT)
+      #expect(await run.ending().status == .exited(130))
     }
   }
 

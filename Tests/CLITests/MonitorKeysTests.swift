@@ -172,6 +172,14 @@ import Testing
     }
   }
 
+  @Test func `--reset shows the boot from its first line on`() async throws {
+    let emulator = try await NetworkEmulator(["--rfc2217", "127.0.0.1:0"])
+    let monitor = try Program(["monitor", "-p", emulator.port, "--reset", "--until", "Calling app_main"])
+    let ending = await monitor.ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    #expect(ending.lines.contains { $0.hasPrefix("ESP-ROM:") }, "\(ending.output)")
+  }
+
   @Test func `without -b other rates are tried while the bytes are not text`() async throws {
     let garbage = (0..<256).map { index in UInt8(truncatingIfNeeded: index * 37 + 128) | 0x80 }
     let text = Array(String(repeating: "I (31) boot: ESP-IDF v5.1\r\n", count: 8).utf8)

@@ -1,4 +1,4 @@
-/// The standard output of esptool 5 while it identifies a chip and writes its flash. Lines that are
+/// The output of esptool 5, also that for errors, while it identifies a chip and writes its flash. Lines that are
 /// not known are ignored; nothing counts as verified unless esptool has printed it.
 package struct EsptoolOutput: Equatable, Sendable {
   /// What became of a file.
@@ -19,6 +19,7 @@ package struct EsptoolOutput: Equatable, Sendable {
 
   /// Bytes of a line that are kept; a longer one is not esptool's.
   static let lineLimitBytes = 1024
+  private static let tailLines = 32
 
   package private(set) var phase = Phase.connecting
   /// Its version, such as `5.6.0`.
@@ -33,8 +34,12 @@ package struct EsptoolOutput: Equatable, Sendable {
   package private(set) var percent = 0
   /// Whether a byte of the flash can have changed.
   package private(set) var hasBegunWriting = false
+  /// The size of the flash, such as `4MB`, if it is smaller than the one that was asked for.
+  package private(set) var smallerFlash: String?
   /// Whether esptool has lost the connection and connected again.
   package private(set) var hasReconnected = false
+  /// The last lines.
+  package private(set) var tail: [String] = []
   private var writtenBytes = 0
   private var line: [UInt8] = []
   private var isTooLong = false
@@ -57,6 +62,7 @@ package struct EsptoolOutput: Equatable, Sendable {
   }
 
   private mutating func take(_ line: String) {
+    tail = tail.suffix(Self.tailLines - 1) + [line]
     if let rest = line.dropping("esptool v") {
       version = rest.hasOnly("0123456789.") ? String(rest) : nil
     } else if let rest = line.dropping("Connected to "), let end = rest.firstIndex(of: " ") {
@@ -65,6 +71,8 @@ package struct EsptoolOutput: Equatable, Sendable {
     } else if let rest = line.dropping("MAC:") {
       let text = rest.drop { $0 == " " }.uppercased()
       if Self.isMAC(text) { mac = text }
+    } else if let start = line.firstRange(of: " is larger than the available flash size of ")?.upperBound {
+      smallerFlash = String(line[start...].prefix { $0.isNumber || $0.isLetter })
     } else if line.hasPrefix("Flash will be erased from ") || line.hasPrefix("Erasing flash") {
       (hasBegunWriting, phase, percent) = (true, .writing, 0)
     } else if line.hasPrefix("Writing at 0x") {
@@ -128,7 +136,7 @@ package enum EsptoolFailure: Equatable, Sendable {
   ]
 
   /// - Parameters:
-  ///   - error: what it has printed on standard error.
+  ///   - error: what it has printed.
   ///   - hasBegunWriting: whether the flash can have changed.
   package init(error: String, hasBegunWriting: Bool) {
     if let start = error.firstRange(of: "This chip is ")?.upperBound,
@@ -148,7 +156,7 @@ package enum EsptoolFailure: Equatable, Sendable {
     }
   }
 
-  /// The line of its error output that has the reason, without esptool's introduction.
+  /// The line of its output that has the reason, without esptool's introduction.
   package static func reason(in error: String) -> String {
     let lines = error.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
     let line = lines.last { $0.contains("A fatal error occurred: ") } ?? lines.last ?? "it printed no error"

@@ -44,20 +44,24 @@ package struct FlashPlan: Equatable, Sendable {
   package private(set) var parts: [Part]
   /// The chip that the images are for; `nil` if there is no image.
   package private(set) var chip: ESPChip?
+  private let adaptsToFlash: Bool
 
   /// Checks files, and finds the offsets that are not given.
   ///
   /// - Parameters:
   ///   - chip: the required chip; `nil`: that of the images.
   ///   - flashBytes: the size of the flash, if it is known from elsewhere than the images.
+  ///   - adaptsToFlash: whether the header of the bootloader gets the size that the flash has.
   ///   - isForced: whether files are accepted at places from which a board does not boot.
   package init(
-    files: [File], chip: ESPChip? = nil, flashBytes: Int? = nil, isForced: Bool = false
+    files: [File], chip: ESPChip? = nil, flashBytes: Int? = nil, adaptsToFlash: Bool = false,
+    isForced: Bool = false
   ) throws(FlashPlanError) {
     guard (1...Self.partsLimit).contains(files.count) else { throw .count(files.count) }
     var contents: [Content] = []
     for file in files { contents.append(try Self.content(of: file)) }
     self.chip = chip
+    self.adaptsToFlash = adaptsToFlash
     for (file, content) in zip(files, contents) {
       guard let own = content.first?.chip else { continue }
       guard own == self.chip ?? own else {
@@ -154,8 +158,15 @@ package struct FlashPlan: Equatable, Sendable {
     }
   }
 
+  /// The size that the board needs or gets, as esptool names it; `nil`: that of the flash is right,
+  /// whatever it is.
+  package var flashSizeName: String? {
+    adaptsToFlash ? "detect" : declaredFlashBytes.flatMap { $0 < 1 << 20 ? nil : "\($0 >> 20)MB" }
+  }
+
   /// The size that the first image declares, by which its bootloader judges all partitions.
   var declaredFlashBytes: Int? {
+    if adaptsToFlash { return nil }
     for part in parts {
       guard let first = part.content.first else { continue }
       if case .image = part.content, part.offset != first.chip?.bootloaderOffset { continue }

@@ -4,6 +4,10 @@ extension Crash {
   package struct CodeAddress: Equatable, Sendable {
     package var printed: UInt32
     package var lookedUp: UInt32
+
+    package init(printed: UInt32, lookedUp: UInt32) {
+      (self.printed, self.lookedUp) = (printed, lookedUp)
+    }
   }
 
   /// The lines about one core.
@@ -83,6 +87,14 @@ extension Crash {
       if digits.count >= 8 { return digits.allSatisfy { $0 == "0" } ? nil : String(digits) }
     }
     return nil
+  }
+
+  /// What can be program addresses in a line of any kind: `0x4` and seven more digits.
+  package static func addresses(in line: [UInt8]) -> [UInt32] {
+    let text = VisibleText(line).plain.lowercased()
+    return text.ranges(of: "0x4").prefix(addressesLimit).compactMap { start in
+      hexadecimal(text[start.lowerBound...].dropFirst(2).prefix { $0.isHexDigit })
+    }
   }
 
   /// `Core  1 register dump:`, `Core  0 panic'ed`, `… on core 1`, `Print CPU 0 (current core)`

@@ -128,7 +128,6 @@ package struct Diagnosis: Sendable {
 
   private func programs() -> [Finding] {
     let wanted: [(names: [String], purpose: String, command: String)] = [
-      (["esptool", "esptool.py"], "flashes firmware", "pipx install esptool"),
       (["uhubctl"], "switches the power of USB ports", "sudo apt-get install uhubctl"),
       (["qemu-system-riscv32"], "runs firmware without a board", "sudo apt-get install qemu-system-misc"),
     ]

@@ -12,8 +12,8 @@ struct EsptoolProgram: Sendable {
 
   let path: String
 
-  /// Finds it: the option, else `NOTIBOT_ESPTOOL`, else the command's own environment, which is
-  /// created the first time.
+  /// Finds it: the option, else `NOTIBOT_ESPTOOL`, else that of PATH if it is recent enough, else the
+  /// command's own environment, which is created the first time.
   ///
   /// - Parameter installs: whether it can be created.
   /// - Throws: `CommandFailure` with 18 and the remedy.
@@ -22,16 +22,36 @@ struct EsptoolProgram: Sendable {
     if let path = option ?? environment["NOTIBOT_ESPTOOL"].flatMap({ $0.isEmpty ? nil : $0 }) {
       return try await checked(path)
     }
+    var others = ""
+    if let path = SearchPath.first(of: ["esptool"]) {
+      do {
+        return try await checked(path)
+      } catch let failure as CommandFailure {
+        others = "; \(failure.message)"
+      }
+    }
     let folder = try dataFolder(environment) + "/esptool-\(pinned)"
     let program = EsptoolProgram(path: folder + "/bin/esptool")
     if access(folder + "/ready", F_OK) == 0 { return program }
     guard installs else {
       throw CommandFailure(
-        .unfitEnvironment, "esptool \(pinned) is not installed in \(folder.printable)",
+        .unfitEnvironment, "esptool \(pinned) is neither in PATH nor in \(folder.printable)\(others)",
         remedy: "omit --no-install, or choose one with --esptool PATH or NOTIBOT_ESPTOOL")
     }
     try await install(in: folder)
     return program
+  }
+
+  /// What `doctor` says about it: the same that `flash` will use.
+  static func finding() async throws -> Diagnosis.Finding {
+    do {
+      let program = try await located(option: nil, installs: false)
+      return Diagnosis.Finding(.good, "program", "esptool is \(program.path)")
+    } catch let failure as CommandFailure {
+      return Diagnosis.Finding(
+        .warning, "program", "\(failure.message); flash installs \(pinned) for itself the first time",
+        command: "pipx install esptool==\(pinned)")
+    }
   }
 
   /// The XDG folder for data of this program.
@@ -69,7 +89,7 @@ struct EsptoolProgram: Sendable {
   /// Creates an environment with the pinned version. A file marks it as complete, so that an
   /// interrupted installation is repeated.
   private static func install(in folder: String) async throws {
-    Output.note("esptool \(pinned) is installed once, in \(folder.printable): python3 -m venv, pip install")
+    Output.note("esptool \(pinned) is installed once, in \(folder.printable), which takes half a minute")
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {
@@ -84,8 +104,10 @@ struct EsptoolProgram: Sendable {
       throw failure("another process is installing esptool", "try again when it is done")
     }
     if access(folder + "/ready", F_OK) == 0 { return }
+    Output.note("1 of 2: python3 -m venv")
     try await step(
       ["python3", "-m", "venv", folder], remedy: "install python3 and python3-venv, and check the network")
+    Output.note("2 of 2: pip install esptool==\(pinned)")
     try await step(
       [
         folder + "/bin/python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",

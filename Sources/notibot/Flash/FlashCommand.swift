@@ -15,8 +15,8 @@ struct FlashCommand: AsyncParsableCommand {
       meanwhile. A build of ESP-IDF is flashed by the name of its folder.
 
       ESPTOOL
-        --esptool, else NOTIBOT_ESPTOOL, else esptool \(EsptoolProgram.pinned), which is installed for this command the \
-      first time
+        --esptool, else NOTIBOT_ESPTOOL, else that in PATH if it is recent enough, else esptool \
+      \(EsptoolProgram.pinned), which is installed for this command the first time
 
       EXIT CODES HERE
         2: the images cannot be flashed, or not on this board
@@ -73,6 +73,9 @@ struct FlashCommand: AsyncParsableCommand {
   @Flag(help: "Run the conformance suite afterwards.")
   var thenTest = false
 
+  @Flag(help: "Show the board's console afterwards, from a restart on, as 'monitor --reset' does.")
+  var monitor = false
+
   @OptionGroup(title: "With --then-test") var testOptions: TestOptions
 
   @Option(help: ArgumentHelp("With --then-test: write a JUnit report to this file.", valueName: "file"))
@@ -94,6 +97,9 @@ struct FlashCommand: AsyncParsableCommand {
     if let expectID, !EsptoolOutput.isMAC(expectID.uppercased()) {
       throw ValidationError("--expect-id must be a MAC, such as 24:6F:28:AA:BB:CC")
     }
+    guard !monitor || (after == .hardReset && !dryRun && !thenTest && !json) else {
+      throw ValidationError("--monitor requires the restart of the board, without --then-test and --json")
+    }
     guard thenTest || junit == nil else { throw ValidationError("--junit requires --then-test") }
     guard !thenTest || (after == .hardReset && !dryRun) else {
       throw ValidationError("--then-test requires the restart of the board")
@@ -103,6 +109,10 @@ struct FlashCommand: AsyncParsableCommand {
   func run() async throws {
     let command = self
     try await Interruption.cancelling { try await command.flash() }
+    guard monitor else { return }
+    var next = try MonitorCommand.parse(["--reset"])
+    next.line = line
+    try await next.run()
   }
 
   private func flash() async throws {

@@ -9,6 +9,8 @@ struct FlashFiles: Sendable {
   var chip: ESPChip?
   /// The size of the flash that the build is for.
   var flashBytes: Int?
+  /// Whether the header of its bootloader gets the size that the flash has.
+  var adaptsToFlash = false
 
   private static let descriptionName = "flasher_args.json"
   private static let descriptionLimitBytes = 1 << 20
@@ -45,7 +47,9 @@ struct FlashFiles: Sendable {
         .usage, "the build is for \(chip.name), not for \(required.name)", remedy: "build it for that chip")
     }
     do {
-      return try FlashPlan(files: files, chip: required ?? chip, flashBytes: flashBytes, isForced: isForced)
+      return try FlashPlan(
+        files: files, chip: required ?? chip, flashBytes: flashBytes, adaptsToFlash: adaptsToFlash,
+        isForced: isForced)
     } catch {
       throw CommandFailure(error)
     }
@@ -126,6 +130,7 @@ struct FlashFiles: Sendable {
         throw failure("'\(size.printable)' is not the size of a flash", "use one such as 4MB")
       }
       flashBytes = bytes ?? flashBytes
+      adaptsToFlash = size == "detect"
     }
   }
 

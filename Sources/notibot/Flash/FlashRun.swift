@@ -101,6 +101,7 @@ struct FlashRun: Sendable {
     let changed = try await changedSectors(old)
     var words = words(port, rate: rate) + ["--after", after.rawValue, "write-flash"]
     if old.allSatisfy({ $0 == nil }) { words.append("--skip-flashed") }
+    if let size = plan.flashSizeName { words += ["--flash-size", size] }
     // What was checked is what is written, even if a file changes meanwhile.
     for part in plan.parts {
       let offset = "0x\(hex(part.offset, digits: 0))"
@@ -142,6 +143,8 @@ struct FlashRun: Sendable {
         {
           return false
         }
+        // esptool only warns of a flash from which the board does not boot.
+        if output.smallerFlash != nil, !isForced, !output.hasBegunWriting { return false }
         if output.hasBegunWriting, !hasForgotten, let mac = output.mac {
           hasForgotten = true
           memory.forget(mac, plan)
@@ -188,6 +191,13 @@ struct FlashRun: Sendable {
     let place = port.description.printable
     let state = run.output.hasBegunWriting ? "the flash is incomplete" : "nothing was written"
     let reason = EsptoolFailure.reason(in: run.errors).printable
+    if let size = run.output.smallerFlash, !isForced {
+      return CommandFailure(
+        .usage,
+        "the images are for a flash of \(plan.flashSizeName ?? ""), that of \(place) has \(size.printable): "
+          + "the board would not boot; \(state)",
+        remedy: "build them for \(size.printable), or write them nevertheless with --force")
+    }
     if run.wasSilent || run.exitCode == nil {
       let cause = run.wasSilent ? "esptool stopped responding and was ended" : "esptool was killed"
       return CommandFailure(.flashingFailed, "\(place): \(cause); \(state)", remedy: "run the command again")

@@ -1,3 +1,4 @@
+import Digests
 import FirmwareImages
 
 /// What `image info` prints.
@@ -9,9 +10,12 @@ struct ImageDescription {
   }
 
   private let content: Content
+  /// Of the whole file, as `sha256sum` prints it.
+  private let fileHash: String
 
   /// Throws `ImageError` for anything else than an image, a table or a flash.
   init(of bytes: [UInt8], chip: ESPChip?) throws(ImageError) {
+    fileHash = Self.digits(SHA256.digest(of: bytes))
     if bytes.starts(with: [0xAA, 0x50]) {
       content = .table(try PartitionTable(parsing: bytes))
       return
@@ -27,19 +31,22 @@ struct ImageDescription {
   }
 
   var text: String {
+    let file = Table.text([["file SHA-256", fileHash]])
     switch content {
-    case .image(let image): Self.rows(of: image)
-    case .table(let table): Self.rows(of: table)
+    case .image(let image): return Self.rows(of: image) + "\n\n" + file
+    case .table(let table): return Self.rows(of: table) + "\n\n" + file
     case .flash(let flash):
-      """
-      Bootloader at 0x\(hex(flash.firstOffset, digits: 0))
-      \(Self.rows(of: flash.first))
+      return """
+        Bootloader at 0x\(hex(flash.firstOffset, digits: 0))
+        \(Self.rows(of: flash.first))
 
-      \(flash.table.map(Self.rows) ?? "no partition table")
+        \(flash.table.map(Self.rows) ?? "no partition table")
 
-      Application in \(flash.partition?.name ?? "no partition")
-      \(Self.rows(of: flash.running))
-      """
+        Application in \(flash.partition?.name ?? "no partition")
+        \(Self.rows(of: flash.running))
+
+        \(file)
+        """
     }
   }
 
@@ -58,7 +65,7 @@ struct ImageDescription {
       rows.append(["segment \(index)", "0x\(hex(segment.address, digits: 8)), \(segment.lengthBytes) bytes"])
     }
     rows.append(["checksum", "valid"])
-    rows.append(["SHA-256", hash(of: image).map { "\($0), valid" } ?? "none"])
+    rows.append(["appended SHA-256", hash(of: image).map { "\($0), valid" } ?? "none"])
     return Table.text(rows)
   }
 
@@ -73,7 +80,11 @@ struct ImageDescription {
 
   private static func hash(of image: ESPImage) -> String? {
     guard case .valid(let digest) = image.hash else { return nil }
-    return digest.map { hex(UInt32($0), digits: 2) }.joined().lowercased()
+    return digits(digest)
+  }
+
+  private static func digits(_ digest: some Sequence<UInt8>) -> String {
+    digest.map { hex(UInt32($0), digits: 2) }.joined().lowercased()
   }
 
   /// One line of JSON.
@@ -82,6 +93,7 @@ struct ImageDescription {
     record.add("schema", "notibot.image")
     record.add("version", 1)
     record.add("file", file)
+    record.add("fileSHA256", fileHash)
     switch content {
     case .image(let image): record.add("image", json: Self.json(image))
     case .table(let table): record.add("partitions", json: Self.json(table))

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NotibotHost
+import NotibotProtocol
 import SerialLink
 
 /// Functions, files and lines of a crash, from the ELF file of the firmware.
@@ -23,6 +24,13 @@ struct CrashDecoder: Sendable {
       let place = file.isEmpty ? "" : " at \(file)\(line.map { ":\($0)" } ?? "")"
       return "0x" + String(address, radix: 16) + " \(function)\(place)"
     }
+  }
+
+  /// What to decode.
+  enum Question: Sendable {
+    case report(MonitorRecord)
+    /// Of a line that belongs to no report.
+    case addresses([UInt32], at: Instant)
   }
 
   /// The frames of a report, and a warning if they can be wrong or are missing.
@@ -80,13 +88,19 @@ struct CrashDecoder: Sendable {
     debugger = isRISCV ? CrashDebugger() : nil
   }
 
-  /// The frames of a crash, and a warning if they can be wrong or are missing. Takes at most 20 s,
-  /// and ends at `end`.
-  func frames(
-    of crash: Crash, until end: ContinuousClock.Instant? = nil
-  ) -> Decoded {
+  /// The frames, and a warning if they can be wrong or are missing. Takes at most 20 s, and ends at
+  /// `end`.
+  func answer(_ question: Question, until end: ContinuousClock.Instant? = nil) -> Decoded {
     let own = ContinuousClock.now + Self.limit
     let end = end.map { min($0, own) } ?? own
+    switch question {
+    case .report(let record): return record.content.report.map { frames(of: $0, until: end) } ?? ([], nil)
+    case .addresses(let addresses, _):
+      return lookUp(addresses.map { Crash.CodeAddress(printed: $0, lookedUp: $0) }, until: end)
+    }
+  }
+
+  private func frames(of crash: Crash, until end: ContinuousClock.Instant) -> Decoded {
     let parts = crash.parts.filter { !$0.crash.codeAddresses(isRISCV: isRISCV).isEmpty }
     guard !parts.isEmpty else { return ([], nil) }
     if let hash = crash.elfHash, let own = knownHash.value(of: elf), !own.hasPrefix(hash) {

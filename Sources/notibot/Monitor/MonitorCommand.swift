@@ -85,6 +85,9 @@ struct MonitorCommand: AsyncParsableCommand {
   )
   var sendLine: [String] = []
 
+  @Flag(help: "Restart the board when the port is open, so that its boot is shown.")
+  var reset = false
+
   func validate() throws {
     if let timeout, !(0.1...604_800).contains(timeout) {
       throw ValidationError("--timeout must be 0.1 to 604800 seconds")
@@ -116,7 +119,7 @@ struct MonitorCommand: AsyncParsableCommand {
     options.reconnects = reconnect
     options.takesKeys = isatty(STDIN_FILENO) == 1
     options.failsOnCrash = failOnCrash ?? !options.takesKeys
-    options.linesToSend = sendLine
+    (options.linesToSend, options.resets) = (sendLine, reset)
     options.images = flash
     // Reports a missing image before a port is opened.
     if !flash.isEmpty { _ = try await FlashFiles(flash).plan(chip: nil) }
@@ -134,7 +137,7 @@ struct MonitorCommand: AsyncParsableCommand {
           } catch let error where !Task.isCancelled {
             Output.note("\(error)")
           }
-          options.linesToSend = []
+          (options.linesToSend, options.resets) = ([], true)
           options.isContinued = true
           options.timeout = end.map { max(.milliseconds(1), $0 - .now) }
         }

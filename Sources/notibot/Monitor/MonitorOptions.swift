@@ -54,6 +54,8 @@ struct MonitorOptions: Sendable {
   var usesColor = false
   var reconnects = true
   var failsOnCrash = false
+  /// Whether the board is restarted when the port is first open.
+  var resets = false
   /// Sent when the port is first open, each with a newline.
   var linesToSend: [String] = []
   /// Whether other rates are tried when the bytes are not text: the user has asked for none.

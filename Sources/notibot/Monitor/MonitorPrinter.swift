@@ -184,6 +184,17 @@ struct MonitorPrinter {
     lineBreak() + time.prefix(timestamps, at: moment) + "--- \(words)\n"
   }
 
+  /// The functions at the addresses of a line.
+  mutating func functions(_ frames: [CrashDecoder.Frame], at moment: Instant) -> String {
+    guard !frames.isEmpty, !isPaused else { return "" }
+    guard options.isJSON else { return frames.map { event($0.text, at: moment) }.joined() }
+    var line = JSONRecord()
+    line.add("time", json: time.epoch(at: moment))
+    line.add("event", "functions")
+    line.add("frames", json: "[" + frames.map(Self.json).joined(separator: ",") + "]")
+    return line.document() + "\n"
+  }
+
   private func words(_ name: String, _ crash: Crash) -> String {
     var words = "\(name) (\(crash.kind.rawValue)): \(crash.reason)"
     var core: Int?

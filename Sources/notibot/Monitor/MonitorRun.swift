@@ -9,7 +9,7 @@ import SerialLink
 struct MonitorRun: Sendable {
   enum Input: Sendable {
     case port(PortMonitor.Event)
-    /// The oldest report that was not decoded yet.
+    /// The oldest question that had no answer yet.
     case decoded(CrashDecoder.Decoded?)
     /// The port is closed for good; the error is that of the first attempt.
     case portEnded(PortError?)
@@ -38,7 +38,7 @@ struct MonitorRun: Sendable {
     if let limit = options.timeout { Interruption.end(after: limit, with: timeoutFailure) }
     let (inputs, sink) = AsyncStream<Timed>.makeStream()
     let emit: @Sendable (Input) -> Void = { sink.yield(Timed(at: .current, input: $0)) }
-    let (reports, decoding) = AsyncStream<Crash>.makeStream()
+    let (questions, decoding) = AsyncStream<CrashDecoder.Question>.makeStream()
     let monitor = PortMonitor(
       options.port, options: options.serial,
       keep: { bytes in
@@ -66,9 +66,9 @@ struct MonitorRun: Sendable {
         if !Task.isCancelled { emit(.portEnded(failure)) }
       }
       group.addTask {
-        for await report in reports {
+        for await question in questions {
           let decoded = try? await NIOThreadPool.singleton.runIfActive {
-            options.decoder?.frames(of: report, until: end)
+            options.decoder?.answer(question, until: end)
           }
           emit(.decoded(decoded ?? nil))
         }

@@ -23,6 +23,7 @@ struct MonitorSession {
   private var machine = MonitorMachine()
   var printer: MonitorPrinter
   private var linesToSend: [String]
+  private var resets: Bool
   /// In bits per second.
   var rate: UInt32
   private var search: RateSearch
@@ -34,23 +35,23 @@ struct MonitorSession {
   private var isDecided = false
   /// Bytes that were received after that.
   private var ignoredBytes = 0
-  /// Reports that are being decoded, the oldest first; they are printed then.
-  private var undecoded: [MonitorRecord] = []
+  /// What is being decoded, the oldest first; it is printed then.
+  private var undecoded: [CrashDecoder.Question] = []
   /// A device that crashes again and again does not fill the memory.
   private static let undecodedLimit = 8
-  private let decode: @Sendable (Crash) -> Void
+  private let decode: @Sendable (CrashDecoder.Question) -> Void
   private var timer = DriverTimer()
 
   init(
     _ options: MonitorOptions, _ judge: MonitorJudge, _ monitor: PortMonitor, _ log: MonitorLog,
     _ loop: any EventLoop, until end: ContinuousClock.Instant?,
-    decode: @escaping @Sendable (Crash) -> Void, emit: @escaping @Sendable (MonitorRun.Input) -> Void
+    decode: @escaping @Sendable (CrashDecoder.Question) -> Void, emit: @escaping @Sendable (MonitorRun.Input) -> Void
   ) {
     (self.options, self.judge, self.monitor, self.log, self.loop) = (options, judge, monitor, log, loop)
     (self.end, self.decode, self.emit) = (end, decode, emit)
     rate = options.serial.bitsPerSecond
     search = RateSearch(rate: rate, maySearch: options.searchesRate)
-    linesToSend = options.linesToSend
+    (linesToSend, resets) = (options.linesToSend, options.resets)
     printer = MonitorPrinter(options)
     notices = ConsoleNotices(options)
     Output.text(printer.opening(at: .current))
@@ -94,8 +95,8 @@ struct MonitorSession {
     // Records that are still in the machine can change the decision, but not that of a line; what
     // was received before that is printed.
     if let decided = show() { ending = decided }
-    while let report = undecoded.first?.content.report {
-      printOldest(options.decoder?.frames(of: report, until: self.end))
+    while let question = undecoded.first {
+      printOldest(options.decoder?.answer(question, until: self.end))
     }
     if printer.hiddenLines > 0, !options.isJSON { note("\(printer.hiddenLines) lines were not printed") }
     switch ending {
@@ -125,6 +126,8 @@ struct MonitorSession {
         ? "Ctrl-] exits, Ctrl-T h shows commands, other keys go to the device" : "press Ctrl-C to exit"
       note("\(port.printable) is open at \(rate) baud; \(leaving)")
       if let warning = unlockedUsers.warning(for: port) { note(warning) }
+      if resets { perform(.reset) }
+      resets = false
       linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
       linesToSend = []
     case .bytes(let bytes):
@@ -215,20 +218,21 @@ struct MonitorSession {
       let decided = isDecided ? nil : self.ending(at: record)
       isDecided = isDecided || decided != nil
       ending = ending ?? decided
-      if let crash = record.content.report, let decoder = options.decoder {
+      if record.content.report != nil, let decoder = options.decoder {
         guard decided != nil || undecoded.count >= Self.undecodedLimit else {
           // The text behind it is not delayed.
-          undecoded.append(record)
-          decode(crash)
+          ask(.report(record))
           continue
         }
         // What the device has printed is not lost if the decoding is interrupted.
         Output.text(output)
         output = ""
-        print(record, decided == nil ? nil : decoder.frames(of: crash, until: end))
+        print(.report(record), decided == nil ? nil : decoder.answer(.report(record), until: end))
         continue
       }
-      output += printer.output(for: record)
+      let text = printer.output(for: record)
+      output += text
+      if !text.isEmpty { askForAddresses(in: record) }
       if let notice = notices.note(on: record) { Output.note(notice) }
     }
     return ending
@@ -242,16 +246,36 @@ struct MonitorSession {
     }
   }
 
+  // MARK: Functions
+
+  private mutating func ask(_ question: CrashDecoder.Question) {
+    undecoded.append(question)
+    decode(question)
+  }
+
+  /// A whole line that is no part of a report. More than can wait are not decoded.
+  private mutating func askForAddresses(in record: MonitorRecord) {
+    guard options.decoder != nil, undecoded.count < Self.undecodedLimit, case .text(let line) = record.content,
+      !line.isInCrash, line.end != .silence
+    else { return }
+    let addresses = Crash.addresses(in: line.bytes)
+    if !addresses.isEmpty { ask(.addresses(addresses, at: record.at)) }
+  }
+
   private mutating func printOldest(_ decoded: CrashDecoder.Decoded?) {
     guard !undecoded.isEmpty else { return }
     print(undecoded.removeFirst(), decoded)
   }
 
-  /// Prints a report with its functions.
-  private mutating func print(_ record: MonitorRecord, _ decoded: CrashDecoder.Decoded?) {
-    printer.crashFrames = decoded?.frames ?? []
-    if let warning = decoded?.warning { Output.note(warning) }
-    Output.text(printer.output(for: record))
+  /// Prints a report with its functions, or those of a line.
+  private mutating func print(_ question: CrashDecoder.Question, _ decoded: CrashDecoder.Decoded?) {
+    switch question {
+    case .report(let record):
+      printer.crashFrames = decoded?.frames ?? []
+      if let warning = decoded?.warning { Output.note(warning) }
+      Output.text(printer.output(for: record))
+    case .addresses(_, let moment): Output.text(printer.functions(decoded?.frames ?? [], at: moment))
+    }
   }
 
   private mutating func arm() {

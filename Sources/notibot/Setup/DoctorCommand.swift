@@ -4,7 +4,7 @@ import SerialLink
 
 /// `notibot doctor`: problems of this computer that prevent the use of boards, and the commands
 /// that fix them.
-struct DoctorCommand: ParsableCommand {
+struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
     abstract: "Check this computer for problems with boards, and suggest fixes.",
@@ -19,8 +19,9 @@ struct DoctorCommand: ParsableCommand {
   @Flag(help: "Print one JSON document.")
   var json = false
 
-  func run() throws {
-    let findings = Diagnosis(of: Computer(environment: ProcessInfo.processInfo.environment)).findings()
+  func run() async throws {
+    let computer = Computer(environment: ProcessInfo.processInfo.environment)
+    let findings = try await Diagnosis(of: computer).findings() + [EsptoolProgram.finding()]
     if json {
       try Output.json(Document(findings: findings.map(Document.Item.init)), pretty: true)
     } else {
