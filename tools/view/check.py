@@ -157,6 +157,11 @@ class Check:
             for text in texts
         ]
         self.forward(emulator, lines)
+        # A pseudo-terminal that nobody reads takes nothing.
+        reader = subprocess.Popen(
+            [self.notibot, "monitor", "-p", emulator.link], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        reader.stderr.readline()
         for text in texts:
             emulator.control.ask(command="log", text=text[:200])
         self.until("document.querySelectorAll('.card').length == arguments[0]", len(lines))
@@ -166,6 +171,12 @@ class Check:
         self.expect(not seen["wide"], "hostile text makes the page wide")
         shown = self.driver.execute_script("return document.querySelector('.card[data-item=\"1\"] .text').textContent")
         self.expect(shown == texts[0], f"{texts[0]!r} is shown as {shown!r}")
+        self.until("document.getElementById('console').scrollHeight > document.getElementById('console').clientHeight")
+        reader.terminate()
+        reader.communicate()
+        for name in ("console", "frames"):
+            distance = f"(e => e.scrollHeight - e.clientHeight - e.scrollTop)(document.getElementById('{name}'))"
+            self.expect(self.driver.execute_script(f"return {distance}") <= 8, f"the newest line of {name} is not in view")
         self.quiet_console("hostile text")
         self.driver.execute_script("document.querySelector('[data-command=clear]').click()")
         emulator.control.wait("stored=0")
@@ -224,6 +235,15 @@ class Check:
     def buttons(self, emulator):
         """Dismiss, unplug, plug in, restart."""
         stored = emulator.control.stats()["storedCount"]
+        state = "return [...document.querySelectorAll('[data-command]')].map(b => [b.dataset.command, b.disabled])"
+        disabled = dict(self.driver.execute_script(state))
+        self.expect(disabled == {"reboot": False, "unplug": False, "plug": True, "clear": False}, f"buttons: {disabled}")
+        yes = "[...document.querySelectorAll('.card button')].find(b => b.textContent.includes('Yes'))"
+        self.driver.execute_script(f"{yes}.click()")
+        self.until(f"{yes}.textContent == '✓ Yes: pressed'")
+        self.until("document.getElementById('figures').textContent.includes('Presses not taken yet1')")
+        frames = self.driver.execute_script("return document.getElementById('frames').textContent")
+        self.expect("Write Request, Data" in frames, "the frames are not decoded")
         # The page can still show the card of a notification that the host has just removed.
         self.until("document.querySelectorAll('.card').length == arguments[0]", stored)
         self.driver.execute_script(

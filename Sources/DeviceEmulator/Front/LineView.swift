@@ -59,7 +59,7 @@ struct LineView {
   private mutating func take(_ frame: Frame) {
     framesBefore += 1
     if frames.count == Self.framesLimit { frames.removeFirst() }
-    frames.append(Entry(number: framesBefore, text: "\(frame)"))
+    frames.append(Entry(number: framesBefore, text: FrameSummary.line(of: frame)))
   }
 
   private mutating func take(_ bytes: [UInt8]) {

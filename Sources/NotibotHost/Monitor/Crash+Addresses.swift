@@ -1,3 +1,5 @@
+import NotibotProtocol
+
 // The program addresses in the text of a report, in the forms that docs/CLI.md lists.
 extension Crash {
   /// An address, and the one to look up: a return address is that of the instruction after a call.

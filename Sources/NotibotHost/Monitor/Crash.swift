@@ -51,21 +51,4 @@ extension ResetReason {
     case .unknown, .powerOn, .externalPin, .software, .deepSleep, .sdio: nil
     }
   }
-
-  /// In words.
-  package var name: String {
-    switch self {
-    case .unknown: "unknown"
-    case .powerOn: "power-on"
-    case .externalPin: "external pin"
-    case .software: "software"
-    case .panic: "panic"
-    case .interruptWatchdog: "interrupt watchdog"
-    case .taskWatchdog: "task watchdog"
-    case .otherWatchdog: "other watchdog"
-    case .deepSleep: "deep sleep"
-    case .brownout: "brownout"
-    case .sdio: "SDIO"
-    }
-  }
 }

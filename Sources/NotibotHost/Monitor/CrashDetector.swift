@@ -107,9 +107,9 @@ struct CrashDetector: Equatable, Sendable {
       let reason = hello.resetReason ?? .unknown
       endCollecting(restarted: reason.crashKind != nil, now: now, into: &events)
       if let kind = reason.crashKind, state == .running {
-        events.append(.crash(Crash(kind, reason: reason.name)))
+        events.append(.crash(Crash(kind, reason: reason.words)))
       }
-      events.append(.boot(cause: reason.name, isIntended: state == .running && reason.crashKind == nil))
+      events.append(.boot(cause: reason.words, isIntended: state == .running && reason.crashKind == nil))
       state = .running
     }
     return events

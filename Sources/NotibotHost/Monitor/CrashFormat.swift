@@ -1,3 +1,5 @@
+import NotibotProtocol
+
 /// A text by which a chip, a boot loader or a framework reports a fault, a step of such a report,
 /// or its end. `all` is the only list of them.
 struct CrashFormat: Sendable {

@@ -1,3 +1,4 @@
+import NotibotProtocol
 import Foundation
 import Glibc
 import NotibotHost

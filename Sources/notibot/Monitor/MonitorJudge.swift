@@ -1,3 +1,4 @@
+import NotibotProtocol
 import NotibotHost
 import SerialLink
 

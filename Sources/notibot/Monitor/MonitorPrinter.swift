@@ -209,16 +209,11 @@ struct MonitorPrinter {
   }
 
   private static func words(_ frame: Frame, _ detail: MonitorOptions.Frames) -> String {
-    let (header, summary) = (frame.header, FrameSummary(frame))
-    let sender = header.direction == .fromHost ? "host: " : ""
-    let about = [summary.pdu, summary.detail.isEmpty ? nil : summary.detail].compactMap(\.self)
     switch detail {
-    case .none, .summary:
-      let number = header.type == .data ? " \(header.sequence)" : ""
-      return sender + ([header.type.name + number] + about).joined(separator: ", ")
+    case .none, .summary: return FrameSummary.line(of: frame)
     case .full:
       let payload = frame.payload.isEmpty ? "" : "\n    \(hex(frame.payload, separator: " "))"
-      return ([header.description] + about).joined(separator: ", ") + payload
+      return ([frame.header.description] + FrameSummary(frame).parts).joined(separator: ", ") + payload
     }
   }
 

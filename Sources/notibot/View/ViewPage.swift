@@ -27,11 +27,15 @@ enum ViewPage {
     <button data-command="unplug">Unplug</button> <button data-command="plug">Plug in</button>
     <button data-command="clear">Dismiss all</button> <span id="error" role="alert"></span></p>
     <div class="columns">
-    <main><section id="screen" aria-label="Display"></section></main>
+    <main><section id="screen" aria-label="Display" data-empty="no notifications"></section></main>
     <div>
     <h2>Link</h2><dl class="facts" id="figures"></dl>
-    <h2>Console</h2><pre id="console"></pre>
-    <h2>Frames</h2><pre id="frames"></pre>
+    <h2>Last 3 minutes</h2><div class="plots">
+    <figure><figcaption id="accepted"></figcaption><svg viewBox="0 0 60 20" preserveAspectRatio="none"><path></path></svg></figure>
+    <figure><figcaption id="resent"></figcaption><svg viewBox="0 0 60 20" preserveAspectRatio="none"><path></path></svg></figure>
+    </div>
+    <h2>Console</h2><pre id="console" data-empty="nothing printed since this page was opened"></pre>
+    <h2>Frames</h2><pre id="frames" data-empty="no frames since this page was opened"></pre>
     </div>
     </div>
     </body>
@@ -48,7 +52,9 @@ enum ViewPage {
     #screen{background:#05080c;color:#e6e9ee;border:.6rem solid #2b3038;border-radius:1rem;padding:.6rem;
     height:36rem;overflow-y:auto}
     #screen.dark{opacity:.35}
-    #screen h3,.card,#console,#frames,dd{unicode-bidi:isolate;overflow:clip;contain:content}
+    #screen h3,.card,#console,#frames,dd{unicode-bidi:isolate;contain:content}
+    #screen h3,.card,dd{overflow:clip}
+    :empty[data-empty]::before{content:attr(data-empty);color:var(--dim)}
     #screen h3{color:#a3adba;font-size:.85rem}
     .card{background:#1f242b;border-left:.3rem solid #86b4ff;border-radius:.4rem;padding:.4rem .6rem;margin:0 0 .5rem}
     .card.lvl0{border-color:#5b6470}.card.lvl2{border-color:#ffb268}.card.lvl3{border-color:#ff9a91;background:#3a1c1a}
@@ -56,6 +62,10 @@ enum ViewPage {
     .card p{margin:.1rem 0;white-space:pre-wrap}.card .app,.card .marks{color:#a3adba;font-size:.8rem}
     .card .title{font-weight:600}
     pre{background:var(--soft);padding:.5rem;margin:0;height:11rem;overflow-y:auto;white-space:pre-wrap;font-size:.8rem}
+    .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(12rem,1fr));gap:1rem}
+    .plots figure{margin:0}.plots figcaption{font-size:.8rem;color:var(--dim)}
+    .plots svg{display:block;width:100%;height:3rem;background:var(--soft)}.plots path{fill:currentColor}
+    button.pressed{font-weight:600}
     button{font:inherit;font-size:.85rem;max-width:100%;padding:.1rem .6rem;margin:.2rem .2rem 0 0}
 
     """
@@ -72,11 +82,12 @@ enum ViewPage {
       if (text !== undefined) made.textContent = plain(text);
       return made;
     };
-    // Replaces the text only if it changed, and keeps the end in sight.
+    // Replaces the text only if it changed, and keeps the end in sight if it was.
     const setText = (node, text) => {
       if (node.textContent === text) return;
+      const follows = node.scrollTop + node.clientHeight >= node.scrollHeight - 8;
       node.textContent = text;
-      node.scrollTop = node.scrollHeight;
+      if (follows) node.scrollTop = node.scrollHeight;
     };
 
     async function send(request) {
@@ -85,6 +96,7 @@ enum ViewPage {
           method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(request)});
         const reply = await answer.json();
         setText(byID("error"), reply.ok ? "" : plain(reply.error ?? "refused"));
+        return reply.ok;
       } catch {
         setText(byID("error"), "no answer");
       }
@@ -127,7 +139,14 @@ enum ViewPage {
       if (value.timestamp !== undefined) marks.unshift(new Date(value.timestamp * 1000).toISOString().slice(0, 19) + "Z");
       card.append(element("p", "marks", marks.join(" · ")));
       value.act.forEach((label, act) => {
-        if (label !== null) card.append(button(label, {command: "action", item: item.item, act}));
+        if (label === null) return;
+        const made = element("button", "", label);
+        made.addEventListener("click", async () => {
+          if (!await send({command: "action", item: item.item, act})) return;
+          made.className = "pressed";
+          made.textContent = `✓ ${plain(label)}: pressed`;
+        });
+        card.append(made);
       });
       card.append(button("Dismiss", {command: "dismiss", item: item.item}));
       return card;
@@ -157,6 +176,35 @@ enum ViewPage {
       byID("screen").replaceChildren(...nodes);
     }
 
+    // Per second, in bars of 3 s, over the last 3 minutes.
+    const barSeconds = 3, barCount = 60;
+    const plots = {accepted: "notifications", resent: "retransmissions"};
+    const bars = new Map();  // by time: what was counted
+    const before = {};
+    const bar = () => Math.floor(Date.now() / 1000 / barSeconds);
+    function count(values) {
+      const now = bars.get(bar()) ?? {accepted: 0, resent: 0};
+      for (const [name, value] of Object.entries(values)) {
+        now[name] += Math.max(0, value - (before[name] ?? value));
+        before[name] = value;
+      }
+      bars.set(bar(), now);
+    }
+    function draw() {
+      const last = bar();
+      for (const at of bars.keys()) if (at <= last - barCount) bars.delete(at);
+      for (const [name, words] of Object.entries(plots)) {
+        const rates = Array.from({length: barCount}, (_, index) =>
+          (bars.get(last - barCount + 1 + index)?.[name] ?? 0) / barSeconds);
+        const highest = Math.max(...rates);
+        setText(byID(name), `${words} per second: ${rates.at(-1).toFixed(1)}, highest ${highest.toFixed(1)}`);
+        const path = rates.map((rate, x) => rate > 0 ? `M${x} 20V${20 - 19 * rate / highest}h1V20z` : "").join("");
+        byID(name).parentNode.querySelector("path").setAttribute("d", path);
+      }
+    }
+    setInterval(draw, 1000);
+    draw();
+
     let shown = "";
     function show(data) {
       const snapshot = JSON.parse(data);
@@ -166,13 +214,19 @@ enum ViewPage {
       setText(byID("count"), String(statistics.count));
       setText(byID("state"), `${statistics.profile}, ${snapshot.port ? "plugged in" : "unplugged"}, ${statistics.chip}`);
       byID("screen").classList.toggle("dark", statistics.chip !== "running");
+      const possible = {reboot: true, unplug: snapshot.port, plug: !snapshot.port, clear: statistics.storedCount > 0};
+      for (const made of document.querySelectorAll("[data-command]")) {
+        made.disabled = !possible[made.dataset.command];
+      }
       const made = JSON.stringify([items, statistics.storedCount]);
       if (made !== shown) showItems(items, statistics.storedCount);
       shown = made;
       const {link} = statistics;
+      count({accepted: statistics.acceptedCount, resent: link.dataResent});
       const figures = {
         "Session": statistics.session === undefined ? "none" : "0x" + statistics.session.toString(16).padStart(4, "0"),
         "Boots": statistics.bootCount, "Accepted": statistics.acceptedCount, "Gone, not settled": statistics.goneCount,
+        "Presses not taken yet": statistics.pressCount,
         "Frames received": statistics.framesReceived, "CRC errors": statistics.crcErrors,
         "Bytes received, sent": `${statistics.bytesReceived}, ${statistics.bytesSent}`,
         "Data received": link.dataReceived, "Line faults": statistics.faultSpec ?? "off"};

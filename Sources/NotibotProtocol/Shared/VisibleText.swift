@@ -1,12 +1,10 @@
-import NotibotProtocol
-
 /// A line from a device, safe to print: without terminal controls except, if requested, colours.
 ///
 /// Colour sequences (SGR) consist of digits and semicolons only, at most `sequenceLimitBytes` long;
 /// all other controls are made visible as in `TerminalText`.
 package struct VisibleText: Equatable, Sendable {
   /// Bytes of a colour sequence, from ESC to `m`.
-  static let sequenceLimitBytes = 24
+  package static let sequenceLimitBytes = 24
 
   /// Without colours. Regular expressions match this form.
   package let plain: String
@@ -43,7 +41,7 @@ package struct VisibleText: Equatable, Sendable {
 
   /// The length of `bytes` without a character or a colour sequence at its end whose rest is
   /// missing.
-  static func wholeLengthBytes(_ bytes: [UInt8]) -> Int {
+  package static func wholeLengthBytes(_ bytes: [UInt8]) -> Int {
     let tail = bytes.suffix(sequenceLimitBytes - 1)
     if let escape = tail.lastIndex(of: 0x1B),
       sequenceEnd(in: bytes + [UInt8(ascii: "m")], at: escape) != nil
@@ -59,7 +57,7 @@ package struct VisibleText: Equatable, Sendable {
   }
 
   /// The end of the colour sequence that begins at `index`; nil if there is none.
-  static func sequenceEnd(in bytes: [UInt8], at index: Int) -> Int? {
+  package static func sequenceEnd(in bytes: [UInt8], at index: Int) -> Int? {
     guard bytes[index] == 0x1B, index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "[") else {
       return nil
     }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import NotibotHost
+@testable import NotibotProtocol
 
 /// No output of a device controls a terminal, except colours if enabled.
 struct VisibleTextTests {

@@ -1,5 +1,3 @@
-package import NotibotProtocol
-
 /// A frame in words. All of it is printable, even if the sender is hostile.
 package struct FrameSummary: Equatable, Sendable {
   /// The PDU's or message's name, for frames that carry one: `Write Request`, `SYNCED`.
@@ -30,6 +28,17 @@ package struct FrameSummary: Equatable, Sendable {
     }
   }
 
+  /// One line: sender, type and content of a frame.
+  package static func line(of frame: Frame) -> String {
+    let (header, summary) = (frame.header, FrameSummary(frame))
+    let sender = header.direction == .fromHost ? "host: " : ""
+    let name = header.type.name + (header.type == .data ? " \(header.sequence)" : "")
+    return sender + ([name] + summary.parts).joined(separator: ", ")
+  }
+
+  /// `pdu` and `detail`, if they are there.
+  package var parts: [String] { [pdu, detail.isEmpty ? nil : detail].compactMap(\.self) }
+
   private static func words(_ read: () throws -> String) -> String {
     do {
       return try read()
@@ -41,7 +50,7 @@ package struct FrameSummary: Equatable, Sendable {
   private static func words(_ hello: Hello) -> String {
     joined([
       firmware(hello.firmwareName, hello.firmwareVersion), "boot \(hex(hello.bootID))",
-      hello.bootCount.map { "number \($0)" }, hello.resetReason.map { "after \($0.name)" },
+      hello.bootCount.map { "number \($0)" }, hello.resetReason.map { "after \($0.words)" },
       hello.deviceID.map { "id \($0)" },
     ])
   }
@@ -199,6 +208,25 @@ extension ATTPDU {
     case .handleValueConfirmation: "Handle Value Confirmation"
     case .writeCommand: "Write Command"
     case .unknown(let opcode, _): "opcode \(hex(opcode))"
+    }
+  }
+}
+
+extension ResetReason {
+  /// In words.
+  package var words: String {
+    switch self {
+    case .unknown: "unknown"
+    case .powerOn: "power-on"
+    case .externalPin: "external pin"
+    case .software: "software"
+    case .panic: "panic"
+    case .interruptWatchdog: "interrupt watchdog"
+    case .taskWatchdog: "task watchdog"
+    case .otherWatchdog: "other watchdog"
+    case .deepSleep: "deep sleep"
+    case .brownout: "brownout"
+    case .sdio: "SDIO"
     }
   }
 }
