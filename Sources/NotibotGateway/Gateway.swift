@@ -87,8 +87,8 @@ package enum Gateway {
   /// What the two files do not have of each other; nil: nothing.
   private static func notice(_ forgotten: Int, isNew: Bool, _ outbox: OutboxIdentity) -> String? {
     if forgotten > 0 {
-      return "the outbox is another one than in the last run, or an older copy: \(forgotten) items of the former "
-        + "one are forgotten, and pushes that name them add new ones"
+      return "the outbox is another one than in the last run, or an older copy: \(forgotten) items of the "
+        + "former one are forgotten, and pushes that name them add new ones"
     }
     guard isNew, outbox.lastNumber > 0 else { return nil }
     return "gateway.sqlite is new, the outbox is not: repeated pushes of earlier runs are shown again, and "

@@ -128,7 +128,7 @@ def forked_outbox(programs):
 
 
 def lost_own_file(programs):
-    """A gateway's file that is gone or empty is reported once; one of another program is refused."""
+    """A gateway's file that is gone or empty is reported once; another program's is refused."""
     for content in (None, b"", "foreign"):
         with World(programs) as world:
             with world.start().client() as client:

@@ -176,7 +176,9 @@ class Check:
         reader.communicate()
         for name in ("console", "frames"):
             distance = f"(e => e.scrollHeight - e.clientHeight - e.scrollTop)(document.getElementById('{name}'))"
-            self.expect(self.driver.execute_script(f"return {distance}") <= 8, f"the newest line of {name} is not in view")
+            self.expect(
+                self.driver.execute_script(f"return {distance}") <= 8, f"the newest line of {name} is not in view"
+            )
         self.quiet_console("hostile text")
         self.driver.execute_script("document.querySelector('[data-command=clear]').click()")
         emulator.control.wait("stored=0")
@@ -237,7 +239,9 @@ class Check:
         stored = emulator.control.stats()["storedCount"]
         state = "return [...document.querySelectorAll('[data-command]')].map(b => [b.dataset.command, b.disabled])"
         disabled = dict(self.driver.execute_script(state))
-        self.expect(disabled == {"reboot": False, "unplug": False, "plug": True, "clear": False}, f"buttons: {disabled}")
+        self.expect(
+            disabled == {"reboot": False, "unplug": False, "plug": True, "clear": False}, f"buttons: {disabled}"
+        )
         yes = "[...document.querySelectorAll('.card button')].find(b => b.textContent.includes('Yes'))"
         self.driver.execute_script(f"{yes}.click()")
         self.until(f"{yes}.textContent == '✓ Yes: pressed'")

@@ -1,5 +1,5 @@
-/// The output of esptool 5, also that for errors, while it identifies a chip and writes its flash. Lines that are
-/// not known are ignored; nothing counts as verified unless esptool has printed it.
+/// The output of esptool 5, also that for errors, while it identifies a chip and writes its flash.
+/// Lines that are not known are ignored; nothing counts as verified unless esptool has printed it.
 package struct EsptoolOutput: Equatable, Sendable {
   /// What became of a file.
   package enum Part: Equatable, Sendable {

@@ -105,7 +105,8 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Makes the tables, or those that a file of an earlier version lacks. Returns whether it had none.
+  /// Makes the tables, or those that a file of an earlier version lacks. Returns whether it had
+  /// none.
   private static func prepare(_ database: Database, _ path: String) throws -> Bool {
     let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0

@@ -1,5 +1,5 @@
-/// Which outbox it is, for a file that refers to its numbers: another one has another source, one that
-/// another program has used another token, and an older copy a lower last number.
+/// Which outbox it is, for a file that refers to its numbers: another one has another source, one
+/// that another program has used another token, and an older copy a lower last number.
 package struct OutboxIdentity: Hashable, Sendable {
   /// The writer's identity, which changes with `ForwardingOptions.willRenew` only.
   package var source: UInt32

@@ -77,7 +77,8 @@ package final class Journal: Sendable {
       try held.lock?.lockContent(of: found, operation: "open")
       place = found
     }
-    let opening = JournalOpening(path: path, file: place?.resolved ?? path, access, sharing, runToken: runToken)
+    let opening = JournalOpening(
+      path: path, file: place?.resolved ?? path, access, sharing, runToken: runToken)
     let finding = try opening.inspect(place)
     try willOpen(finding.snapshot?.contents.header, runToken)
     let database = try opening.open(finding, source: source)

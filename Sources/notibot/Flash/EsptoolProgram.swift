@@ -12,8 +12,8 @@ struct EsptoolProgram: Sendable {
 
   let path: String
 
-  /// Finds it: the option, else `NOTIBOT_ESPTOOL`, else that of PATH if it is recent enough, else the
-  /// command's own environment, which is created the first time.
+  /// Finds it: the option, else `NOTIBOT_ESPTOOL`, else that of PATH if it is recent enough, else
+  /// the command's own environment, which is created the first time.
   ///
   /// - Parameter installs: whether it can be created.
   /// - Throws: `CommandFailure` with 18 and the remedy.

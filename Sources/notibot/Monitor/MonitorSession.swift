@@ -45,7 +45,8 @@ struct MonitorSession {
   init(
     _ options: MonitorOptions, _ judge: MonitorJudge, _ monitor: PortMonitor, _ log: MonitorLog,
     _ loop: any EventLoop, until end: ContinuousClock.Instant?,
-    decode: @escaping @Sendable (CrashDecoder.Question) -> Void, emit: @escaping @Sendable (MonitorRun.Input) -> Void
+    decode: @escaping @Sendable (CrashDecoder.Question) -> Void,
+    emit: @escaping @Sendable (MonitorRun.Input) -> Void
   ) {
     (self.options, self.judge, self.monitor, self.log, self.loop) = (options, judge, monitor, log, loop)
     (self.end, self.decode, self.emit) = (end, decode, emit)
@@ -255,8 +256,8 @@ struct MonitorSession {
 
   /// A whole line that is no part of a report. More than can wait are not decoded.
   private mutating func askForAddresses(in record: MonitorRecord) {
-    guard options.decoder != nil, undecoded.count < Self.undecodedLimit, case .text(let line) = record.content,
-      !line.isInCrash, line.end != .silence
+    guard options.decoder != nil, undecoded.count < Self.undecodedLimit,
+      case .text(let line) = record.content, !line.isInCrash, line.end != .silence
     else { return }
     let addresses = Crash.addresses(in: line.bytes)
     if !addresses.isEmpty { ask(.addresses(addresses, at: record.at)) }
