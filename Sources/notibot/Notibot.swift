@@ -8,7 +8,7 @@ struct Notibot: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "notibot",
     abstract: "Communicate with Notibot boards over USB serial, test them, and emulate them.",
-    discussion: FailureKind.helpTable(),
+    discussion: Examples.of("notibot") + "\n\n" + FailureKind.helpTable(),
     version: "0.1.0" + String(cString: notibot_build_note()),
     groupedSubcommands: [
       CommandGroup(
@@ -101,7 +101,7 @@ struct Notibot: AsyncParsableCommand {
       Foundation.exit(code.rawValue)
     }
     // Help and version requests are errors to the parser and successes to the user.
-    let text = fullMessage(for: error)
+    let text = HelpLayout.wrapped(fullMessage(for: error, columns: HelpLayout.unwrapped))
     switch exitCode(for: error) {
     case .success:
       Output.data(text)

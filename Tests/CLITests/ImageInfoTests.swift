@@ -39,9 +39,9 @@ struct ImageInfoTests {
     let text = try await info(file)
     #expect(text.status == .exited(0))
     #expect(text.errors == "")
-    #expect(text.lines.contains("chip       esp32c3"))
-    #expect(text.lines.contains("project    notibot"))
-    #expect(text.lines.contains("segment 1  0x4037C000, 16 bytes"))
+    #expect(text.lines.contains("chip              esp32c3"))
+    #expect(text.lines.contains("project           notibot"))
+    #expect(text.lines.contains("segment 1         0x4037C000, 16 bytes"))
     let json = try await info(file, "--json")
     guard case .object(let document) = try JSON(parsing: json.output),
       case .object(let image) = document["image"]

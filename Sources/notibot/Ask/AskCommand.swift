@@ -16,6 +16,8 @@ struct AskCommand: AsyncParsableCommand {
         0: the first action
         1: any other action, or the question was dismissed
         13: no choice within --timeout
+
+      \(Examples.of("ask"))
       """)
 
   @OptionGroup var line: LineOptions
@@ -41,7 +43,8 @@ struct AskCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Outbox file of the question (default: a temporary one).", valueName: "path"))
+      "Outbox file of the question (default: a temporary one).", valueName: "path"),
+    completion: .file())
   var outbox: String?
 
   @Flag(help: "Ask even if the display can show only a part of the question.")

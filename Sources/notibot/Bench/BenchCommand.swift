@@ -18,6 +18,8 @@ struct BenchCommand: AsyncParsableCommand {
       With --journal no port is opened. Instead an outbox file is created, and --count notifications pass through the \
       states queued, written, held and gone, in batches of 1, 16 and 256 that share a commit. The file is removed at \
       the end. Syncs are counted with the same load in memory, because a disk does not report them.
+
+      \(Examples.of("bench"))
       """)
 
   @OptionGroup var port: PortOptions
@@ -51,7 +53,8 @@ struct BenchCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Measure an outbox file instead of a device; it must not exist yet.",
-      valueName: "path"))
+      valueName: "path"),
+    completion: .file())
   var journal: String?
 
   @Option(
@@ -66,7 +69,9 @@ struct BenchCommand: AsyncParsableCommand {
       "Runs, 1-100; a comparison derives the noise from their differences.", valueName: "number"))
   var repetitions = 1
 
-  @Option(help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"),
+    completion: .file())
   var html: String?
 
   @Flag(help: "Print one JSON document.")

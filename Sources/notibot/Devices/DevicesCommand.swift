@@ -12,6 +12,8 @@ struct DevicesCommand: AsyncParsableCommand {
       Ports marked * are known boards; 'auto' chooses among them. Nothing is written to any port, except with \
       --probe to known boards that are not in use. On boards where DTR and RTS drive reset, opening the port \
       restarts the board.
+
+      \(Examples.of("devices"))
       """)
 
   @Flag(help: "Print one JSON document; with --watch, one per line.")
@@ -54,12 +56,18 @@ struct DevicesCommand: AsyncParsableCommand {
     if probe {
       documents = try await Interruption.cancelling { [documents] in try await command.probed(documents) }
     }
-    if json {
-      try Output.json(Document(ports: documents), pretty: true)
-    } else if documents.isEmpty {
+    let emulators = RunningEmulator.all()
+    if json { return try Output.json(Document(ports: documents, emulators: emulators), pretty: true) }
+    if documents.isEmpty {
       Output.note("notibot: no serial port is present")
     } else {
       Output.data(table(of: documents))
+    }
+    for emulator in emulators { Output.note("emulator: \(emulator.place) (process \(emulator.pid))") }
+    if emulators.isEmpty, !documents.contains(where: \.isKnownBoard) {
+      Output.note(
+        "no board is connected: check the cable and 'notibot doctor', or begin without one: "
+          + "notibot emulate --link /tmp/notibot")
     }
   }
 
@@ -78,6 +86,7 @@ struct DevicesCommand: AsyncParsableCommand {
     var schema = "notibot.devices"
     var version = 1
     var ports: [PortDocument]
+    var emulators: [RunningEmulator]
   }
 
   // MARK: Probing

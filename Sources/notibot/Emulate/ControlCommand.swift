@@ -12,19 +12,25 @@ struct ControlCommand: AsyncParsableCommand {
     discussion: """
       COMMANDS
       \(ControlRequest.forms.map { row($0.words, $0.meaning) }.joined(separator: "\n"))
+
+      \(Examples.of("control"))
       """)
 
   private static func row(_ words: String, _ meaning: String) -> String {
     "  " + words + String(repeating: " ", count: max(1, 23 - words.count)) + meaning
   }
 
-  @Option(help: ArgumentHelp("Control socket of `notibot emulate --control`.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("Control socket of `notibot emulate --control`.", valueName: "path"),
+    completion: .file())
   var socket: String
 
   @Flag(help: "Print the answer as one line of JSON.")
   var json = false
 
-  @Argument(help: "Command and its arguments.")
+  @Argument(
+    help: "Command and its arguments.",
+    completion: .list(ControlRequest.forms.map { String($0.words.prefix { $0 != " " }) }))
   var words: [String]
 
   func run() async throws {

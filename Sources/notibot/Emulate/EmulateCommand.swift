@@ -15,9 +15,13 @@ struct EmulateCommand: AsyncParsableCommand {
       sockets. `notibot control` unplugs it, restarts it and presses its buttons. With --rfc2217 or --tcp the port is \
       served over TCP, to one host at a time, instead of on a pseudo-terminal. With --usbip or --usbip-attach it is \
       a USB device, with a line for each.
+
+      \(Examples.of("emulate"))
       """)
 
-  @Option(help: ArgumentHelp("Symbolic link to the port.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("Symbolic link to the port.", valueName: "path"),
+    completion: .file())
   var link: String?
 
   @Option(
@@ -30,7 +34,9 @@ struct EmulateCommand: AsyncParsableCommand {
     help: ArgumentHelp("Serve the port at this address as plain bytes over TCP.", valueName: "host:port"))
   var tcp: String?
 
-  @Option(help: ArgumentHelp("Accept commands of `notibot control` on this unix socket.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("Accept commands of `notibot control` on this unix socket.", valueName: "path"),
+    completion: .file())
   var control: String?
 
   @Option(
@@ -49,7 +55,8 @@ struct EmulateCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Profile of the device; see --list-profiles. Default: default, or that of the USB hardware.",
-      valueName: "name"))
+      valueName: "name"),
+    completion: .list(DeviceProfile.all.map(\.name)))
   var profile: String?
 
   @Option(

@@ -8,12 +8,14 @@ struct EmulatedFlashOptions: ParsableArguments {
     help: ArgumentHelp(
       "Keep the flash of the chip in this file, and let esptool write it; see docs/CLI.md.",
       discussion: "A missing file is created, filled with FF. After a reset the emulator boots from it.",
-      valueName: "path"))
+      valueName: "path"),
+    completion: .file())
   var flashFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "esp32, esp32s3 or esp32c3, with --flash-file. Default: esp32c3.", valueName: "name"))
+      "esp32, esp32s3 or esp32c3, with --flash-file. Default: esp32c3.", valueName: "name"),
+    completion: .list(["esp32", "esp32s3", "esp32c3"]))
   var chip: String?
 
   @Option(

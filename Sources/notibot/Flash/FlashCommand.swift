@@ -24,19 +24,23 @@ struct FlashCommand: AsyncParsableCommand {
         13: the loader, or the firmware after the restart, does not answer
         14: the connection was lost while flashing
         16: flashing failed, or another firmware answers
+
+      \(Examples.of("flash"))
       """)
 
   @Argument(
     help: ArgumentHelp(
       "Image files, each with its offset, or the build folder of an ESP-IDF project.",
       discussion: "Without an offset the content decides: bootloader, partition table, merged image.",
-      valueName: "image[@offset]"))
+      valueName: "image[@offset]"),
+    completion: .file())
   var images: [String]
 
   @OptionGroup var line: LineOptions
 
   @Option(
-    help: ArgumentHelp("Required chip, such as esp32c3 (default: that of the images).", valueName: "chip"))
+    help: ArgumentHelp("Required chip, such as esp32c3 (default: that of the images).", valueName: "chip"),
+    completion: .list(ESPChip.all.map(\.name)))
   var chip: String?
 
   @Option(help: ArgumentHelp("Write only to the board with this base MAC.", valueName: "mac"))
@@ -58,7 +62,9 @@ struct FlashCommand: AsyncParsableCommand {
       "Time limit for the firmware to answer before the write, 0.1-600.", valueName: "seconds"))
   var probeTimeout = 1.0
 
-  @Option(help: ArgumentHelp("esptool \(EsptoolProgram.pinned) or later; see above.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("esptool \(EsptoolProgram.pinned) or later; see above.", valueName: "path"),
+    completion: .file())
   var esptool: String?
 
   @Flag(help: "Do not install esptool if it is missing.")
@@ -78,7 +84,9 @@ struct FlashCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "With --then-test") var testOptions: TestOptions
 
-  @Option(help: ArgumentHelp("With --then-test: write a JUnit report to this file.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("With --then-test: write a JUnit report to this file.", valueName: "file"),
+    completion: .file())
   var junit: String?
 
   @Flag(help: "Print one JSON document, with the suite's report in it.")

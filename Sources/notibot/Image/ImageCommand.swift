@@ -5,7 +5,8 @@ import SerialLink
 /// `notibot image`: what is in a firmware file.
 struct ImageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "image", abstract: "Inspect firmware images.", subcommands: [ImageInfoCommand.self])
+    commandName: "image", abstract: "Inspect firmware images.", discussion: Examples.of("image"),
+    subcommands: [ImageInfoCommand.self])
 }
 
 /// `notibot image info`: describes an image, a partition table or the content of a whole flash.
@@ -19,7 +20,9 @@ struct ImageInfoCommand: AsyncParsableCommand {
 
   @Argument(help: "The file.")
   var file: String
-  @Option(help: ArgumentHelp("Required chip, such as esp32c3.", valueName: "chip"))
+  @Option(
+    help: ArgumentHelp("Required chip, such as esp32c3.", valueName: "chip"),
+    completion: .list(ESPChip.all.map(\.name)))
   var chip: String?
   @Flag(help: "Print one JSON document.")
   var json = false

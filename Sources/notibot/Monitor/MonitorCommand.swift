@@ -12,6 +12,8 @@ struct MonitorCommand: AsyncParsableCommand {
       standard input is a terminal, keys go to the device, including Ctrl-C; Ctrl-] exits, and Ctrl-T h shows commands. \
       If the port disappears, the command waits for it to return. Without -b, other rates are tried while most of the \
       bytes are not text. Expressions are matched against each line without colours and timestamps.
+
+      \(Examples.of("monitor"))
       """)
 
   @OptionGroup var line: LineOptions
@@ -31,16 +33,20 @@ struct MonitorCommand: AsyncParsableCommand {
       valueName: "seconds"))
   var timeout: Double?
 
-  @Option(help: ArgumentHelp("Write the received bytes to this file.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write the received bytes to this file.", valueName: "file"),
+    completion: .file())
   var save: String?
 
   @Option(
     help: ArgumentHelp(
-      "Decode the addresses of a crash with this ELF file of the firmware.", valueName: "file"))
+      "Decode the addresses of a crash with this ELF file of the firmware.", valueName: "file"),
+    completion: .file())
   var elf: String?
 
   @Option(
-    help: ArgumentHelp("Save core dumps that the device prints in this folder.", valueName: "folder"))
+    help: ArgumentHelp("Save core dumps that the device prints in this folder.", valueName: "folder"),
+    completion: .directory)
   var coreDumps: String?
 
   @Option(
@@ -52,7 +58,8 @@ struct MonitorCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Firmware that Ctrl-T f writes, as 'flash' does; a build folder, or images; can be repeated.",
-      valueName: "image[@offset]"))
+      valueName: "image[@offset]"),
+    completion: .file())
   var flash: [String] = []
 
   @Option(help: "Timestamp before each line.")

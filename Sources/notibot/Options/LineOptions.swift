@@ -7,11 +7,17 @@ struct LineOptions: ParsableArguments {
   /// The port if the option is omitted, for the help.
   static let portDefault = "Default: NOTIBOT_PORT, else ESPPORT, else auto."
 
+  /// The ports that are there, and names that need none.
+  private static var portCompletions: [String] {
+    PortList().ports().map(\.path) + ["auto", "emu:", "share:"]
+  }
+
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
       "Port: \(PortName.allForms).",
-      discussion: Self.portDefault, valueName: "port"))
+      discussion: Self.portDefault, valueName: "port"),
+    completion: .custom { _, _, _ in Self.portCompletions })
   var port: String?
 
   @OptionGroup var rate: RateOptions

@@ -130,7 +130,7 @@ enum Output {
   static func usesColor(_ descriptor: Int32 = STDOUT_FILENO) -> Bool {
     let environment = ProcessInfo.processInfo.environment
     guard environment["NO_COLOR", default: ""].isEmpty, environment["TERM"] != "dumb" else { return false }
-    return isatty(descriptor) == 1
+    return isatty(descriptor) == 1 || !["", "0"].contains(environment["FORCE_COLOR", default: ""])
   }
 
   /// Opens /dev/null in place of a closed stream. Otherwise the next opened file would get its

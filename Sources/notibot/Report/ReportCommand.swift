@@ -7,6 +7,7 @@ import SerialLink
 struct ReportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report", abstract: "Convert the JSON reports of other commands, and compare them.",
+    discussion: Examples.of("report"),
     subcommands: [HTMLCommand.self, CompareCommand.self])
 
   /// `notibot report html`.
@@ -23,7 +24,8 @@ struct ReportCommand: AsyncParsableCommand {
 
     @Option(
       name: .shortAndLong,
-      help: ArgumentHelp("Write the HTML to this file (default: standard output).", valueName: "file"))
+      help: ArgumentHelp("Write the HTML to this file (default: standard output).", valueName: "file"),
+      completion: .file())
     var output: String?
 
     func run() throws {
@@ -57,15 +59,20 @@ struct ReportCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Report, or folder of reports, to judge.", valueName: "new"))
     var new: String
 
-    @Option(help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"))
+    @Option(
+      help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"),
+      completion: .file())
     var html: String?
 
     @Option(
       help: ArgumentHelp(
-        "Write Markdown for a pull request to this file; - is standard output.", valueName: "file"))
+        "Write Markdown for a pull request to this file; - is standard output.", valueName: "file"),
+      completion: .file())
     var markdown: String?
 
-    @Option(help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"))
+    @Option(
+      help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"),
+      completion: .file())
     var json: String?
 
     func validate() throws {

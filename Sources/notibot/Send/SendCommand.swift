@@ -14,7 +14,12 @@ struct SendCommand: AsyncParsableCommand {
 
       A file has one JSON document per line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}. \
       At an invalid line the command stops with exit code 2; the lines before it have been sent.
+
+      \(Examples.of("send"))
       """)
+
+  @Argument(help: "Text of the notification; - reads it from standard input.")
+  var message: String?
 
   @OptionGroup var port: PortOptions
 
@@ -43,19 +48,27 @@ struct SendCommand: AsyncParsableCommand {
   var strict = false
 
   func validate() throws {
-    let hasFields = app != nil || title != nil || text != nil || timestamp != nil
+    guard message == nil || text == nil else {
+      throw ValidationError("the text is given twice: as an argument and with --text")
+    }
+    let hasFields = [message, app, title, text].contains { $0 != nil } || timestamp != nil
     switch (file, hasFields) {
     case (.some, true):
-      throw ValidationError("--file cannot be combined with --app, --title, --text or --timestamp")
+      throw ValidationError("--file cannot be combined with the fields of a notification")
     case (nil, false):
-      throw ValidationError("no notification given: use --app, --title and --text, or --file")
+      throw ValidationError(
+        "no notification given: write its text, or use --app, --title and --text, or --file")
     case (.some, false), (nil, true): break
     }
   }
 
   func run() async throws {
     let command = self
-    try await Interruption.cancelling { try await command.send() }
+    try await Interruption.cancelling {
+      var command = command
+      if command.message == "-" { command.message = try await InputLines(path: "-").wholeText() }
+      try await command.send()
+    }
   }
 
   private func send() async throws {
@@ -97,13 +110,13 @@ struct SendCommand: AsyncParsableCommand {
   /// The notification of the options.
   private var single: DisplayNotification {
     DisplayNotification(
-      app: app ?? "", title: title ?? "", text: text ?? "",
+      app: app ?? "", title: title ?? "", text: message ?? text ?? "",
       timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
   }
 
   private func alteration(of notification: DisplayNotification) -> Alteration {
     var alteration = Alteration(of: notification)
-    alteration.isReplaced = [app, title, text].contains { $0.map(Alteration.isRepaired) ?? false }
+    alteration.isReplaced = [app, title, message, text].contains { $0.map(Alteration.isRepaired) ?? false }
     return alteration
   }
 

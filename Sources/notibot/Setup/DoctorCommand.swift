@@ -14,6 +14,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         18: a problem prevents the use of boards; warnings do not count
+
+      \(Examples.of("doctor"))
       """)
 
   @Flag(help: "Print one JSON document.")
@@ -21,7 +23,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
   func run() async throws {
     let computer = Computer(environment: ProcessInfo.processInfo.environment)
-    let findings = try await Diagnosis(of: computer).findings() + [EsptoolProgram.finding()]
+    let findings = try await Interruption.cancelling {
+      try await Diagnosis(of: computer).findings() + [EsptoolProgram.finding()]
+    }
     if json {
       try Output.json(Document(findings: findings.map(Document.Item.init)), pretty: true)
     } else {

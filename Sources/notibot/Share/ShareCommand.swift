@@ -17,13 +17,16 @@ struct ShareCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         11: the port is in use, or another process listens at the path.
+
+      \(Examples.of("share"))
       """)
 
   @OptionGroup var port: PortOptions
 
   @Option(
     help: ArgumentHelp(
-      "Path of the socket.", discussion: "Default: in the user's runtime directory.", valueName: "path"))
+      "Path of the socket.", discussion: "Default: in the user's runtime directory.", valueName: "path"),
+    completion: .file())
   var socket: String?
 
   @Flag(help: "Print one line of JSON: socket, port, pid.")

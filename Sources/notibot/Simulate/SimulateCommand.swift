@@ -32,7 +32,9 @@ struct SimulateCommand: AsyncParsableCommand {
     help: ArgumentHelp("Time to run, ignoring the last seed of --seeds, 0.01-100000.", valueName: "minutes"))
   var minutes: Double?
 
-  @Option(help: ArgumentHelp("Device profile (default: chosen by the seed).", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("Device profile (default: chosen by the seed).", valueName: "name"),
+    completion: .list(DeviceProfile.all.map(\.name)))
   var profile: String?
 
   @Option(help: ArgumentHelp("Variant (default: chosen by the seed).", valueName: "name"))

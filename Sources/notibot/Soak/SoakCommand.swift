@@ -17,6 +17,8 @@ struct SoakCommand: AsyncParsableCommand {
       An emulator ('emu:', or one in another process with --control) is restarted and unplugged at random. --faults \
       injects line faults: into an emulator's own line, or at any other port through a proxy. For the final comparison \
       the faults of an emulator are turned off, those of a proxy are not.
+
+      \(Examples.of("soak"))
       """)
 
   @OptionGroup var line: LineOptions
@@ -43,7 +45,8 @@ struct SoakCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Control socket of the emulator at the port, used to restart and unplug it.", valueName: "path"))
+      "Control socket of the emulator at the port, used to restart and unplug it.", valueName: "path"),
+    completion: .file())
   var control: String?
 
   @Option(
@@ -60,10 +63,14 @@ struct SoakCommand: AsyncParsableCommand {
 
   @OptionGroup var recovery: RecoveryOptions
 
-  @Option(help: ArgumentHelp("Write a JUnit report to this file, even if the run fails.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write a JUnit report to this file, even if the run fails.", valueName: "file"),
+    completion: .file())
   var junit: String?
 
-  @Option(help: ArgumentHelp("Write an HTML report to this file, even if the run fails.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write an HTML report to this file, even if the run fails.", valueName: "file"),
+    completion: .file())
   var html: String?
 
   @Flag(help: "Print one JSON document.")

@@ -24,6 +24,8 @@ struct TestCommand: AsyncParsableCommand {
         firmware  the reference firmware in C, in this process, in virtual time
         qemu      the reference firmware on an emulated CPU; also -p qemu:[ELF]
         chip      the image for ESP32-C3 on a model of the chip, in virtual time; also -p chip:[IMAGE][?line=usb]
+
+      \(Examples.of("test"))
       """)
 
   /// The devices that the command can start.
@@ -39,7 +41,9 @@ struct TestCommand: AsyncParsableCommand {
 
   @OptionGroup var boardOptions: BoardOptions
 
-  @Option(help: ArgumentHelp("Control socket of the emulator at the port.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("Control socket of the emulator at the port.", valueName: "path"),
+    completion: .file())
   var control: String?
 
   @OptionGroup var recovery: RecoveryOptions
@@ -62,13 +66,15 @@ struct TestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --rig firmware: shared library of another build of the firmware.", valueName: "file"))
+      "With --rig firmware: shared library of another build of the firmware.", valueName: "file"),
+    completion: .file())
   var firmware: String?
 
   @Option(
     help: ArgumentHelp(
       "With --rig chip: image or content of the flash (default: the reference firmware's).",
-      valueName: "file"))
+      valueName: "file"),
+    completion: .file())
   var image: String?
 
   @Option(help: "With --rig chip: line of the chip; uart is UART0 (default: uart).")
@@ -99,13 +105,19 @@ struct TestCommand: AsyncParsableCommand {
   @Flag(help: ArgumentHelp("List the names for --symmetric and exit.", visibility: .hidden))
   var listSymmetric = false
 
-  @Option(help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"),
+    completion: .file())
   var junit: String?
 
-  @Option(help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"),
+    completion: .file())
   var json: String?
 
-  @Option(help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"),
+    completion: .file())
   var html: String?
 
   @Option(

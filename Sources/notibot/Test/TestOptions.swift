@@ -20,7 +20,8 @@ struct TestOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Run only cases that did not pass in this JSON report of an earlier run, with its seed.",
-      valueName: "file"))
+      valueName: "file"),
+    completion: .file())
   var rerunFailed: String?
 
   @Option(

@@ -32,7 +32,8 @@ struct TrialsCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "File for the order of the cases; if it exists, the run on a correct device is skipped.",
-      valueName: "file"))
+      valueName: "file"),
+    completion: .file())
   var order: String?
 
   @Option(help: "Seed for nonces, noise and line faults.")

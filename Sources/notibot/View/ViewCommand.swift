@@ -17,9 +17,13 @@ struct ViewCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         10: no emulator listens at the socket. 14: the emulator ended.
+
+      \(Examples.of("view"))
       """)
 
-  @Option(help: ArgumentHelp("Control socket of `notibot emulate --control`.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("Control socket of `notibot emulate --control`.", valueName: "path"),
+    completion: .file())
   var socket: String
 
   @Option(help: ArgumentHelp("TCP port of the page (default: any free port).", valueName: "port"))

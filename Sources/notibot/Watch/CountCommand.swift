@@ -4,7 +4,8 @@ import NotibotHost
 /// `notibot count`: prints how many notifications the device holds.
 struct CountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "count", abstract: "Print the number of notifications on the device.")
+    commandName: "count", abstract: "Print the number of notifications on the device.",
+    discussion: Examples.of("count"))
 
   @OptionGroup var port: PortOptions
 

@@ -13,6 +13,8 @@ struct WatchCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         14: the port was removed.
+
+      \(Examples.of("watch"))
       """)
 
   @OptionGroup var port: PortOptions

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import notibot
+
+@Suite struct HelpTests {
+  private static let lines = Examples.all.values.flatMap { $0.map(\.line) }.sorted()
+
+  @Test(arguments: lines) func `an example is a valid command line`(line: String) throws {
+    // What the shell takes away.
+    let command = line.components(separatedBy: " < ")[0]
+    var words: [String] = []
+    for (index, part) in command.components(separatedBy: "'").enumerated() {
+      words += index % 2 == 1 ? [part] : part.split(separator: " ").map(String.init)
+    }
+    _ = try Notibot.parseAsRoot(words)
+  }
+
+  @Test func `every command that opens a port has examples`() {
+    for command in Notibot.configuration.subcommands {
+      let help = Notibot.helpMessage(for: command, columns: HelpLayout.unwrapped)
+      #expect(!help.contains("--port") || help.contains("\nEXAMPLES\n"), "\(command)")
+    }
+  }
+
+  @Test(arguments: [40, 60, 80]) func `no line is wider than the terminal, and none leaves its column`(
+    columns: Int
+  ) {
+    let text = """
+      COMMANDS
+        reboot [REASON]   restart the device: power-on, software, panic, brownout
+      USAGE: notibot send [--port <port>] [--baud <rate>] [--timeout <seconds>]
+
+      OPTIONS:
+        -p, --port <p>    Port: /dev/NAME, auto, usb:VID:PID[:SERIAL] or id:DEVICE-ID.
+              Default: NOTIBOT_PORT, else ESPPORT, else auto, which is the only board.
+      """
+    let lines = HelpLayout.wrapped(text, columns: columns).components(separatedBy: "\n")
+    #expect(lines.allSatisfy { $0.count <= columns }, "\(lines)")
+    for (index, line) in lines.enumerated().dropFirst() {
+      let start = line.prefix { $0 == " " }.count
+      let before = lines[index - 1].prefix { $0 == " " }.count
+      #expect([0, 2, 7, 8, 18, 20].contains(start) || start == before, "\(line)")
+    }
+    // An option and its value stay together.
+    #expect(lines.contains { $0.contains("[--timeout <seconds>]") })
+    let words = { (text: String) in text.split { $0 == " " || $0 == "\n" } }
+    #expect(words(lines.joined(separator: "\n")) == words(text))
+  }
+
+  @Test func `exit codes come last`() {
+    let text = "OVERVIEW: A\n\nEXIT CODES\n   0  good\n\nUSAGE: b\n\nOPTIONS:\n  -h  c\n"
+    #expect(
+      HelpLayout.wrapped(text, columns: 80)
+        == "OVERVIEW: A\n\nUSAGE: b\n\nOPTIONS:\n  -h  c\n\nEXIT CODES\n   0  good\n")
+  }
+
+  @Test func `an emulator is known by its command line`() {
+    func place(_ words: String...) -> String? { RunningEmulator(pid: 7, words: words)?.place }
+    #expect(place("/usr/bin/notibot", "emulate", "--json", "--link", "/tmp/a") == "/tmp/a")
+    #expect(place("notibot", "emulate", "--tcp", "127.0.0.1:4000") == "socket://127.0.0.1:4000")
+    #expect(place("notibot", "emulate") != nil)
+    #expect(
+      place("notibot", "test", "-p", "emu:") == nil && place("other", "emulate") == nil && place() == nil)
+  }
+}
