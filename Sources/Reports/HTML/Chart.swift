@@ -2,7 +2,7 @@ import Foundation
 
 /// Charts as inline SVG. Each has its figures in words as well, for readers without pictures.
 enum Chart {
-  private static let width = 720.0
+  private static let width = 1150.0
   private static let height = 200.0
   private static let left = 64.0
   private static let bottom = 26.0
@@ -35,7 +35,11 @@ enum Chart {
   }
 
   /// One or two curves over the time of a run.
-  static func curves(_ curves: [[(x: Double, y: Double)]], unit: String, caption: String) -> HTML {
+  ///
+  /// - Parameter marks: moments that are marked with a line, in seconds.
+  static func curves(
+    _ curves: [[(x: Double, y: Double)]], unit: String, caption: String, marks: [Double] = []
+  ) -> HTML {
     let points = curves.flatMap { $0 }.filter { $0.x.isFinite && $0.y.isFinite }
     guard points.count > 1, let last = points.map(\.x).max(), last > 0 else { return .empty }
     let most = max(points.map(\.y).max() ?? 0, .leastNonzeroMagnitude)
@@ -49,9 +53,27 @@ enum Chart {
       }
       parts.append(.element(.polyline, [.classes(index == 0 ? .line1 : .line2), .points(places)]))
     }
+    for mark in marks where (0...last).contains(mark) {
+      let x = left + (width - left) * mark / last
+      parts.append(
+        .element(
+          .line,
+          [
+            .classes(.lane), .number(.x1, x), .number(.y1, top), .number(.x2, x),
+            .number(.y2, height - bottom),
+          ]
+        ))
+    }
     parts.append(text("highest \(short(most)) \(unit)", x: left + 4, y: top + 8, .start))
-    parts.append(text("0 s", x: left, y: height - 8, .start))
-    parts.append(text("\(short(last)) s", x: width, y: height - 8, .end))
+    for share in [0, 0.5, 1] {
+      let y = height - bottom - room * share * most / highest
+      parts.append(text(short(most * share), x: left - 6, y: y + 4, .end))
+    }
+    for share in [0, 0.25, 0.5, 0.75, 1] {
+      let anchor: HTML.Attribute.Anchor = share == 0 ? .start : share == 1 ? .end : .middle
+      parts.append(
+        text("\(short(last * share)) s", x: left + (width - left) * share, y: height - 8, anchor))
+    }
     return figure(parts, caption)
   }
 

@@ -18,7 +18,7 @@ package enum ReportStyle {
     font:15px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}
     h1{font-size:1.4rem;margin:.4rem 0}h2{font-size:1.15rem;margin:2rem 0 .6rem}h3{font-size:1rem;margin:.6rem 0}
     .verdict{border-left:.5rem solid var(--dim);padding:.5rem 1rem;background:var(--soft)}
-    .verdict.passed,.verdict.failed{margin:0}
+    .verdict:has(h1 .passed){border-color:var(--good)}.verdict:has(h1 .failed){border-color:var(--bad)}
     code,pre,.identifier,.wire text{font-family:ui-monospace,monospace;font-size:.9em}
     table{border-collapse:collapse;width:100%}
     th,td{border-bottom:1px solid var(--edge);padding:.25rem .5rem;text-align:left;vertical-align:top}
@@ -42,6 +42,7 @@ package enum ReportStyle {
     .wire{min-width:44rem}.wire text{font-size:12px}.lane{stroke:var(--edge)}
     .fromBench{stroke:var(--one);fill:var(--one)}.fromPeer{stroke:var(--two);fill:var(--two)}
     .wire .remark{fill:var(--bad)}
+    .chart{min-width:40rem}.chart .lane{stroke-dasharray:3 4}
     .chart text{font-size:12px;fill:var(--dim)}.axis{stroke:var(--edge)}.bar{fill:var(--one)}
     .line1{stroke:var(--one);fill:none;stroke-width:1.5}.line2{stroke:var(--two);fill:none;stroke-width:1.5}
     summary{cursor:pointer;font-weight:600}

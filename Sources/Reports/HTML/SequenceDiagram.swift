@@ -3,7 +3,7 @@ enum SequenceDiagram {
   /// Steps drawn; the first ones are left out.
   static let stepsLimit = 60
   /// Characters of a step's text; the whole text is its tooltip and in the JSON report.
-  static let textLimit = 96
+  static let textLimit = 130
 
   private static let width = 1080.0
   private static let leftLane = 80.0

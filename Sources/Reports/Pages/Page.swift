@@ -60,8 +60,21 @@ enum Page {
   static func seconds(_ value: Double) -> String { String(format: value < 10 ? "%.3f s" : "%.1f s", value) }
   static func megabytes(_ bytes: Int) -> String { String(format: "%.1f MB", Double(bytes) / 1e6) }
 
+  /// The name of a figure in words: `roundTripMicroseconds.p99` as "round trip microseconds p99".
+  static func words(_ name: String) -> String {
+    name.reduce(into: "") { words, character in
+      if character.isUppercase, words.last?.isLowercase == true {
+        words += " " + character.lowercased()
+      } else {
+        words.append(character == "." ? " " : character)
+      }
+    }
+  }
+
   /// Rates and memory of a run over its time.
-  static func overTime(_ samples: [Sample]) -> [HTML] {
+  ///
+  /// - Parameter marks: when sessions began after the first one, in seconds.
+  static func overTime(_ samples: [Sample], marks: [Double] = []) -> [HTML] {
     let rates = zip(samples, samples.dropFirst()).compactMap { before, after -> (x: Double, y: Double)? in
       let time = after.seconds - before.seconds
       return time > 0 ? (after.seconds, Double(after.delivered - before.delivered) / time) : nil
@@ -70,9 +83,13 @@ enum Page {
     let memory = samples.map { (x: $0.seconds, y: Double($0.residentBytes) / 1e6) }
     let total = samples.last?.resends ?? 0
     return [
-      Chart.curves([rates], unit: "/s", caption: "Notifications delivered per second"),
+      Chart.curves(
+        [rates], unit: "/s",
+        caption: "Notifications delivered per second" + (marks.isEmpty ? "" : "; a line is a new session"),
+        marks: marks),
       total > 0
-        ? Chart.curves([resends], unit: "frames", caption: "Frames sent again, in total: \(total)") : .empty,
+        ? Chart.curves(
+          [resends], unit: "frames", caption: "Frames sent again, in total: \(total)", marks: marks) : .empty,
       Chart.curves([memory], unit: "MB", caption: "Resident memory of this program"),
     ]
   }

@@ -13,10 +13,14 @@ struct SoakPage {
         verdict, Page.section("Claims", [claims]), Page.section("Figures", [Page.facts(figures)]),
         Page.section(
           "Delivery", Page.latencies(soak.latencyMs, soak.histogram, unit: "ms", of: "Queued to delivered")),
-        Page.section("Over time", Page.overTime(soak.samples ?? [])),
+        Page.section("Over time", Page.overTime(soak.samples ?? [], marks: newSessions)),
         Page.section("Sessions and console", [events]),
         Page.section("Environment", [Page.facts([("port", soak.port)] + Page.environment(soak.bench))]),
       ])
+  }
+
+  private var newSessions: [Double] {
+    (soak.events ?? []).filter { $0.text.hasPrefix("session on ") }.dropFirst().map(\.seconds)
   }
 
   private var wrong: [(String, Int)] {
@@ -121,7 +125,7 @@ struct BenchPage {
     let names = Set(runs.flatMap(\.keys)).sorted()
     return Page.table(
       ["figure"] + runs.indices.map { "run \($0 + 1)" }, numbers: Set(1...runs.count),
-      names.map { name in [.text(name)] + runs.map { .text($0[name].map(Chart.short) ?? "–") } })
+      names.map { name in [.text(Page.words(name))] + runs.map { .text($0[name].map(Chart.short) ?? "–") } })
   }
 }
 
@@ -143,7 +147,7 @@ struct FiguresPage {
           [
             Page.table(
               ["figure", "value"], numbers: [1],
-              figures.map { [.text($0.name), .text(Chart.short($0.value))] })
+              figures.map { [.text(Page.words($0.name)), .text(Chart.short($0.value))] })
           ]),
       ])
   }

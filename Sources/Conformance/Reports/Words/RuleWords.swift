@@ -7,7 +7,9 @@ package enum RuleWords {
   }
 
   static func plain(_ markdown: String) -> String {
-    markdown.replacing("\n", with: " ").replacing("`", with: "").replacing("**", with: "")
+    let text = markdown.replacing("\n", with: " ").replacing("`", with: "").replacing("**", with: "")
+    // *Emphasis*, not a product.
+    return text.replacing(/\*(\w[^*]*)\*/) { $0.1 }
   }
 }
 
