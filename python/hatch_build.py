@@ -1,4 +1,5 @@
-"""Puts the program into the wheel. NOTIBOT_BINARY names it: scripts/package links it."""
+"""Puts the program into the wheel, and the folder share next to it. NOTIBOT_BINARY names it:
+scripts/package links it."""
 
 import os
 
@@ -11,4 +12,6 @@ class ProgramHook(BuildHookInterface):
             return  # The package then finds $NOTIBOT, or notibot on PATH.
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-manylinux_2_34_x86_64"
-        build_data["shared_scripts"] = {os.environ["NOTIBOT_BINARY"]: "notibot"}
+        program = os.environ["NOTIBOT_BINARY"]
+        build_data["shared_scripts"] = {program: "notibot"}
+        build_data["shared_data"] = {os.path.join(os.path.dirname(program), "share"): "share"}

@@ -26,8 +26,8 @@ package struct ChipImage: Sendable {
 
   /// Reads an image or a flash's content.
   ///
-  /// - Parameter path: nil for the reference firmware's image for `line`, below the current
-  ///   directory or the folder that this program was built in.
+  /// - Parameter path: nil for the reference firmware's image for `line`: below the current
+  ///   directory, the folder that this program was built in, or as installed with it.
   /// - Throws: `RigTrouble` if it cannot be read, or does not begin with an image that the chip
   ///   accepts.
   package static func read(_ path: String?, line: PortName.ChipLine) throws(RigTrouble) -> ChipImage {
@@ -58,6 +58,6 @@ package struct ChipImage: Sendable {
     if let path = BuiltFile.path(name, in: "", orAbove: 4) { return path }
     throw RigTrouble(
       "the reference firmware's image is not here: there is no \(name)",
-      remedy: "run this in the repository, or name another image")
+      remedy: "name an image for ESP32-C3, or install the package again")
   }
 }

@@ -1,3 +1,5 @@
+import Rigs
+
 /// The examples in the help of the commands. A test parses each of them.
 enum Examples {
   /// Command lines without the program's name, each with its purpose.
@@ -55,6 +57,11 @@ enum Examples {
       ("devices --watch", "what is plugged and unplugged"),
     ],
   ]
+
+  /// Where the pages are that help and messages name.
+  static var pages: String {
+    "PAGES\n  docs/NAME.md is a page in " + (BuiltFile.installed("doc/notibot/docs") ?? "the repository")
+  }
 
   /// The block for the end of a command's help.
   static func of(_ command: String) -> String {
