@@ -15,7 +15,7 @@ struct LineViewTests {
       view.receive(Array("line \(number)\r\n".utf8) + [0], .fromDevice)
     }
     #expect(view.frames.map(\.number) == Array(951...1000))
-    #expect(view.frames.last?.text.hasPrefix("PING host>device") == true)
+    #expect(view.frames.last?.text == "host: PING")
     #expect(view.console.map(\.number) == Array(901...1000))
     #expect(view.console.last?.text == "line 1000")
   }

@@ -53,6 +53,9 @@ struct AskCommand: AsyncParsableCommand {
   @Flag(help: "Print the choice as JSON.")
   var json = false
 
+  /// With its unit.
+  private var limitText: String { Int(timeout) == nil ? timeout.printable : timeout + "s" }
+
   private var labels: [String] {
     actions.split(separator: ",", omittingEmptySubsequences: false).map { label in
       label.trimmingCharacters(in: .whitespaces)
@@ -146,11 +149,11 @@ struct AskCommand: AsyncParsableCommand {
       Output.note("notibot: the question left the display without a choice: \(reason)")
       throw ArgumentParser.ExitCode(FailureKind.testFailed.rawValue)
     case .timedOut:
-      throw CommandFailure(.noAnswer, "no choice within \(timeout.printable)")
+      throw CommandFailure(.noAnswer, "no choice within \(limitText)")
     case .notShown(let obstacle):
       throw CommandFailure(
         obstacle?.code == .portBusy ? .portBusy : .noAnswer,
-        "the question was not shown within \(timeout.printable): "
+        "the question was not shown within \(limitText): "
           + (obstacle?.description ?? "no session with the device"),
         remedy: obstacle?.hint ?? "")
     }
