@@ -99,6 +99,18 @@ import Testing
     #expect(try JSON(parsing: event)["frames"].elements.map { $0["function"] } == ["fault"])
   }
 
+  @Test func `addresses of many lines at once are all decoded`() async throws {
+    let directory = try TemporaryDirectory()
+    let built = try Self.build(in: directory)
+    let text = (0..<200).map { line in
+      "I (12) app: 0x\(String(line < 100 ? built.fault : built.back, radix: 16)) \(line)\r\n"
+    }.joined()
+    let ending = try await monitor(built.elf, Array(text.utf8) + Self.panic(built.fault, built.back))
+    let notes = ending.lines.filter { $0.hasPrefix("--- 0x") }.map { $0.split(separator: " ")[2] }
+    // One of the first is decoded alone.
+    #expect(Set(notes) == ["fault", "_start"] && notes.count <= 4, "\(notes)")
+  }
+
   @Test func `NDJSON has the frames of a crash`() async throws {
     let directory = try TemporaryDirectory()
     let built = try Self.build(in: directory)

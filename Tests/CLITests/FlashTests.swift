@@ -24,6 +24,8 @@ struct FlashTests {
       of16MB[3] = 0x40
       of16MB[-32:] = hashlib.sha256(of16MB[:-32]).digest()
       put("boot16.bin", bytes(of16MB))
+      rows = images.partition(0, 0, 0x10000, 0xFF0000, "factory")
+      put("table16.bin", (rows + b"\\xeb\\xeb" + b"\\xff" * 14 + hashlib.md5(rows).digest()).ljust(0xC00, b"\\xff"))
       """, in: directory)
   }
 
@@ -179,8 +181,18 @@ struct FlashTests {
       let before = try content()
       expect(
         try await flash(emulator, "boot16.bin", "table.bin", "app.bin"), 2,
-        with: "the images are for a flash of 16MB", "has 4MB: the board would not boot; nothing was written",
+        with: "the images need a flash of 16 MB", "has 4 MB: the board would not boot; nothing was written",
         "--force")
+      expect(
+        try await flash(emulator, "table16.bin"), 2,
+        with: "the images need a flash of 16 MB", "has 4 MB", "nothing was written")
+      _ = try directory.write(
+        """
+        {"flash_files": {"0x8000": "table16.bin", "0x10000": "app.bin", "0x0": "boot.bin"},
+         "flash_settings": {"flash_size": "detect"}, "extra_esptool_args": {"chip": "esp32c3"}}
+        """, to: "flasher_args.json")
+      expect(
+        try await flash(emulator, directory.path), 2, with: "a flash of 16 MB", "nothing was written")
       #expect(try content() == before)
       _ = try directory.write(
         """

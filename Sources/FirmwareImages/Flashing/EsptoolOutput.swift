@@ -34,8 +34,8 @@ package struct EsptoolOutput: Equatable, Sendable {
   package private(set) var percent = 0
   /// Whether a byte of the flash can have changed.
   package private(set) var hasBegunWriting = false
-  /// The size of the flash, such as `4MB`, if it is smaller than the one that was asked for.
-  package private(set) var smallerFlash: String?
+  /// The size of the flash, if it was asked for, in bytes.
+  package private(set) var detectedFlashBytes: Int?
   /// Whether esptool has lost the connection and connected again.
   package private(set) var hasReconnected = false
   /// The last lines.
@@ -71,8 +71,8 @@ package struct EsptoolOutput: Equatable, Sendable {
     } else if let rest = line.dropping("MAC:") {
       let text = rest.drop { $0 == " " }.uppercased()
       if Self.isMAC(text) { mac = text }
-    } else if let start = line.firstRange(of: " is larger than the available flash size of ")?.upperBound {
-      smallerFlash = String(line[start...].prefix { $0.isNumber || $0.isLetter })
+    } else if let rest = line.dropping("Detected flash size: "), rest.hasSuffix("MB") {
+      detectedFlashBytes = UInt16(rest.dropLast(2)).map { Int($0) << 20 }
     } else if line.hasPrefix("Flash will be erased from ") || line.hasPrefix("Erasing flash") {
       (hasBegunWriting, phase, percent) = (true, .writing, 0)
     } else if line.hasPrefix("Writing at 0x") {
@@ -120,6 +120,8 @@ package enum EsptoolFailure: Equatable, Sendable {
   /// The board has another chip than the images, by esptool's names.
   case wrongChip(board: String)
   case tooLarge
+  /// The images need another revision of the chip.
+  case wrongRevision
   case portBusy
   /// The loader does not answer; nothing was written.
   case noAnswer
@@ -143,6 +145,8 @@ package enum EsptoolFailure: Equatable, Sendable {
       let end = error[start...].firstIndex(of: ","), error.contains("Wrong chip argument")
     {
       self = .wrongChip(board: String(error[start..<end].prefix(32)))
+    } else if error.contains("requires chip revision") || error.contains("requires chip in revision") {
+      self = .wrongRevision
     } else if error.contains("will not fit in") {
       self = .tooLarge
     } else if error.contains("the port is busy") || error.contains("Could not exclusively lock port") {

@@ -11,6 +11,11 @@ extension FlashPlan {
       let part = parts.first { $0.content.table != nil }
       throw .image(part?.name ?? "", .badTable(error.description))
     }
+    if let table, table.apps(otaData: nil).isEmpty, !table.entries.contains(where: { $0.type == 0 }),
+      let part = parts.first(where: { $0.content.table != nil })
+    {
+      throw .image(part.name, .badTable("it has no partition for an application"))
+    }
     for part in parts {
       if let (what, right) = fault(of: part, table) {
         throw .misplaced(part.name, what: what, at: part.offset, right: right)

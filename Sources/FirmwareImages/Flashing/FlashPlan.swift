@@ -44,7 +44,8 @@ package struct FlashPlan: Equatable, Sendable {
   package private(set) var parts: [Part]
   /// The chip that the images are for; `nil` if there is no image.
   package private(set) var chip: ESPChip?
-  private let adaptsToFlash: Bool
+  /// Whether the header of the bootloader gets the size that the flash has.
+  package let adaptsToFlash: Bool
 
   /// Checks files, and finds the offsets that are not given.
   ///
@@ -158,10 +159,11 @@ package struct FlashPlan: Equatable, Sendable {
     }
   }
 
-  /// The size that the board needs or gets, as esptool names it; `nil`: that of the flash is right,
-  /// whatever it is.
-  package var flashSizeName: String? {
-    adaptsToFlash ? "detect" : declaredFlashBytes.flatMap { $0 < 1 << 20 ? nil : "\($0 >> 20)MB" }
+  /// The size of the flash from which a board boots with these files, in bytes: what the bootloader
+  /// declares, else the end of the last partition; `nil`: any.
+  package var neededFlashBytes: Int? {
+    let table = parts.lazy.compactMap(\.content.table).first
+    return declaredFlashBytes ?? table?.entries.map { Int($0.offset) + Int($0.lengthBytes) }.max()
   }
 
   /// The size that the first image declares, by which its bootloader judges all partitions.

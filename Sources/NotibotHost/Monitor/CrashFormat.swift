@@ -136,10 +136,11 @@ struct CrashFormat: Sendable {
       .begins(.panic, .fatal, until: .handler), reason: .nextLines),
 
     // Boot loaders: the chip restarts without a program.
-    CrashFormat(
-      "invalid header: 0x", .start,
-      .begins(.bootFailure, .warning, until: .otherLine(than: "^(invalid header: |ets_main|user code done)")),
-      shape: #"0x[0-9a-f]{8}\s*$"#),
+    CrashFormat("invalid header: 0x", .start, rom, shape: #"0x[0-9a-f]{8}\s*$"#),
+    CrashFormat("flash read err, ", .start, rom),
+    CrashFormat("csum err:0x", .start, rom, shape: "!=0x"),
+    CrashFormat("Image requires ", .tag("boot_comm"), boot),
+    CrashFormat("Detected size(", .tag("spi_flash"), boot, shape: "smaller than the size in the binary"),
     CrashFormat("partition ", .tag("flash_parts"), boot, shape: #"^partition \d+ invalid"#),
     CrashFormat("load partition table error!", .tag("boot"), boot),
     CrashFormat("Factory app partition is not bootable", .tag("boot"), boot),
@@ -193,6 +194,9 @@ struct CrashFormat: Sendable {
     CrashFormat("ets ", .start, .restarts, shape: #"^ets \w{3} [ \d]\d \d{4}"#),
   ]
 
+  private static let rom = Role.begins(
+    .bootFailure, .warning,
+    until: .otherLine(than: "^(invalid header: |flash read err|csum err|ets_main|user code done)"))
   private static let boot = Role.begins(
     .bootFailure, .warning, until: .otherLine(than: #"^\S+ \(\d+\) (boot|flash_parts|esp_image): "#))
   private static let zephyr = End.otherLine(than: #"> os: |^(E|FATAL): |^ *\*"#)

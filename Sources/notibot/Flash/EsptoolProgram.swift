@@ -70,10 +70,13 @@ struct EsptoolProgram: Sendable {
       throw CommandFailure(
         .unfitEnvironment, "cannot run \(path.printable): it is not a program", remedy: remedy)
     }
-    let run = try await EsptoolRun(program: program).run(["version"])
+    let run = try await EsptoolRun(program: program).run(["version"], connecting: .seconds(10))
     let number = (run.output.version ?? "").split(separator: ".").compactMap { Int($0) }
     guard run.exitCode == 0, number.count >= 2 else {
-      let reason = run.errors.isEmpty ? "" : " (\(EsptoolFailure.reason(in: run.errors).printable))"
+      let reason =
+        run.wasSilent
+        ? " (it printed nothing for 10 s)"
+        : run.errors.isEmpty ? "" : " (\(EsptoolFailure.reason(in: run.errors).printable))"
       throw CommandFailure(.unfitEnvironment, "\(path.printable) is not esptool 5\(reason)", remedy: remedy)
     }
     guard !number.lexicographicallyPrecedes(oldest) else {

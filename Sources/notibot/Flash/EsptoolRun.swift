@@ -39,10 +39,11 @@ struct EsptoolRun: Sendable {
 
   /// - Parameters:
   ///   - words: its arguments.
+  ///   - connecting: how long it can print nothing before it is connected.
   ///   - goesOn: gets the output after each change of it; `false` kills esptool.
   /// - Throws: `PortError` when it cannot be started; `CancellationError`, after it is killed.
   func run(
-    _ words: [String], goesOn: (EsptoolOutput) -> Bool = { _ in true }
+    _ words: [String], connecting: Duration = connectingLimit, goesOn: (EsptoolOutput) -> Bool = { _ in true }
   ) async throws -> Ending {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let (events, sink) = AsyncStream<Event>.makeStream()
@@ -59,7 +60,7 @@ struct EsptoolRun: Sendable {
       sink.yield(.tick)
     }
     var ending = Ending(output: EsptoolOutput(), exitCode: nil)
-    await follow(events, &ending, goesOn) { await process.stop() }
+    await follow(events, &ending, connecting, goesOn) { await process.stop() }
     clock.cancel()
     sink.finish()
     if Task.isCancelled { await process.stop() }
@@ -71,7 +72,8 @@ struct EsptoolRun: Sendable {
 
   /// Takes events until esptool has ended and its output is read, or until this task is cancelled.
   private func follow(
-    _ events: AsyncStream<Event>, _ ending: inout Ending, _ goesOn: (EsptoolOutput) -> Bool,
+    _ events: AsyncStream<Event>, _ ending: inout Ending, _ connecting: Duration,
+    _ goesOn: (EsptoolOutput) -> Bool,
     stop: () async -> Void
   ) async {
     var (isOutputOpen, isRunning, last) = (true, true, ContinuousClock.now)
@@ -85,7 +87,7 @@ struct EsptoolRun: Sendable {
       case .outputEnded: isOutputOpen = false
       case .processEnded: isRunning = false
       case .tick:
-        let limit = ending.output.phase == .connecting ? Self.connectingLimit : Self.silenceLimit
+        let limit = ending.output.phase == .connecting ? connecting : Self.silenceLimit
         guard ContinuousClock.now - last > limit else { break }
         // A program that it has started can keep its output.
         guard isRunning else { return }

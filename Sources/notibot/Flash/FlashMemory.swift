@@ -51,6 +51,20 @@ struct FlashMemory: Sendable {
     }
   }
 
+  /// The size of the flash of a board, in bytes; `nil`: not known.
+  func flashBytes(of mac: String) -> Int? {
+    guard let path = board(mac).map({ $0 + "/flash-size" }) else { return nil }
+    return (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { Int($0) }
+  }
+
+  /// Keeps that size. A cache: without it, it is asked again.
+  func remember(_ mac: String, flashBytes: Int) {
+    guard let folder = board(mac) else { return }
+    try? FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try? WholeFile.write(Array("\(flashBytes)".utf8), to: folder + "/flash-size")
+  }
+
   private func board(_ mac: String) -> String? {
     guard let folder, EsptoolOutput.isMAC(mac) else { return nil }
     return "\(folder)/\(mac.filter { $0 != ":" }.lowercased())"

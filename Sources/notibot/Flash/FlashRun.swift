@@ -57,9 +57,12 @@ struct FlashRun: Sendable {
       report.seconds = (ContinuousClock.now - start).inSeconds
       return (report, port)
     }
-    if expectedID != nil || (report.board == nil && !memory.isEmpty) {
-      report.board = try await readMAC(port)
-      try refuseOther(report.board, at: port)
+    if expectedID != nil || (report.board == nil && !memory.isEmpty) || !hasRoom(report.board) {
+      let found = try await identify(port)
+      report.board = found.mac ?? report.board
+      try refuseOther(found.mac, at: port)
+      try checkRoom(found.flashBytes, port)
+      if let mac = found.mac, let bytes = found.flashBytes { memory.remember(mac, flashBytes: bytes) }
     }
     try await write(port, &report)
     report.outcome = .flashed
@@ -85,13 +88,30 @@ struct FlashRun: Sendable {
       + ["--port", path ?? port.description, "--baud", "\(rate)", "--before", before.rawValue]
   }
 
-  private func readMAC(_ port: PortAddress) async throws -> String {
+  /// Asks the loader which board it is, and how large its flash is.
+  private func identify(_ port: PortAddress) async throws -> (mac: String?, flashBytes: Int?) {
     // Without the stub and at the ROM's rate, a loader that is not reset stays as it was.
     let after: LineReset.After = before == .noReset ? .noReset : .hardReset
     let run = try await EsptoolRun(program: esptool).run(
-      words(port, rate: 115_200) + ["--no-stub", "--after", after.rawValue, "read-mac"])
-    guard run.exitCode == 0, let mac = run.output.mac else { throw failure(of: run, port) }
-    return mac
+      words(port, rate: 115_200) + ["--no-stub", "--after", after.rawValue, "flash-id"])
+    guard run.exitCode == 0, run.output.mac != nil || expectedID == nil else { throw failure(of: run, port) }
+    return (run.output.mac, run.output.detectedFlashBytes)
+  }
+
+  /// Whether the flash of a board is known to be large enough, or that is not asked.
+  private func hasRoom(_ mac: String?) -> Bool {
+    guard !isForced, let needed = plan.neededFlashBytes else { return true }
+    return mac.flatMap(memory.flashBytes) ?? 0 >= needed
+  }
+
+  private func checkRoom(_ flashBytes: Int?, _ port: PortAddress) throws {
+    guard !isForced, let needed = plan.neededFlashBytes, let flashBytes, flashBytes < needed else { return }
+    let size = "\(flashBytes >> 20) MB"
+    throw CommandFailure(
+      .usage,
+      "the images need a flash of \((needed + (1 << 20) - 1) >> 20) MB, that of "
+        + "\(port.description.printable) has \(size): the board would not boot; nothing was written",
+      remedy: "build them for \(size), or write them nevertheless with --force")
   }
 
   private func write(_ port: PortAddress, _ report: inout FlashReport) async throws {
@@ -101,7 +121,8 @@ struct FlashRun: Sendable {
     let changed = try await changedSectors(old)
     var words = words(port, rate: rate) + ["--after", after.rawValue, "write-flash"]
     if old.allSatisfy({ $0 == nil }) { words.append("--skip-flashed") }
-    if let size = plan.flashSizeName { words += ["--flash-size", size] }
+    if plan.adaptsToFlash { words += ["--flash-size", "detect"] }
+    if isForced { words.append("--force") }
     // What was checked is what is written, even if a file changes meanwhile.
     for part in plan.parts {
       let offset = "0x\(hex(part.offset, digits: 0))"
@@ -143,8 +164,6 @@ struct FlashRun: Sendable {
         {
           return false
         }
-        // esptool only warns of a flash from which the board does not boot.
-        if output.smallerFlash != nil, !isForced, !output.hasBegunWriting { return false }
         if output.hasBegunWriting, !hasForgotten, let mac = output.mac {
           hasForgotten = true
           memory.forget(mac, plan)
@@ -187,17 +206,21 @@ struct FlashRun: Sendable {
     }
   }
 
+  /// A reason with the names of the files that the user gave.
+  private func named(_ reason: String) -> String {
+    plan.parts.reduce(reason) { reason, part in
+      let copy = "/0x\(hex(part.offset, digits: 0)).bin"
+      guard let end = reason.firstRange(of: copy),
+        let start = reason[..<end.lowerBound].lastIndex(where: { $0 == "'" || $0 == " " })
+      else { return reason }
+      return reason[...start] + part.name + reason[end.upperBound...]
+    }
+  }
+
   private func failure(of run: EsptoolRun.Ending, _ port: PortAddress) -> CommandFailure {
     let place = port.description.printable
     let state = run.output.hasBegunWriting ? "the flash is incomplete" : "nothing was written"
-    let reason = EsptoolFailure.reason(in: run.errors).printable
-    if let size = run.output.smallerFlash, !isForced {
-      return CommandFailure(
-        .usage,
-        "the images are for a flash of \(plan.flashSizeName ?? ""), that of \(place) has \(size.printable): "
-          + "the board would not boot; \(state)",
-        remedy: "build them for \(size.printable), or write them nevertheless with --force")
-    }
+    let reason = named(EsptoolFailure.reason(in: run.errors)).printable
     if run.wasSilent || run.exitCode == nil {
       let cause = run.wasSilent ? "esptool stopped responding and was ended" : "esptool was killed"
       return CommandFailure(.flashingFailed, "\(place): \(cause); \(state)", remedy: "run the command again")
@@ -213,6 +236,10 @@ struct FlashRun: Sendable {
       return CommandFailure(
         .usage, "the images do not fit in the flash at \(place): \(reason); \(state)",
         remedy: "build smaller ones, or check their offsets")
+    case .wrongRevision:
+      return CommandFailure(
+        .usage, "the images are for other revisions of the chip at \(place): \(reason); \(state)",
+        remedy: "build them for its revision, or write them nevertheless with --force")
     case .portBusy:
       let holder = port.path.flatMap { PortHolder.user(of: $0) }
       return CommandFailure(PortError(.busy(holder), port: port.description, operation: "open"))

@@ -39,6 +39,10 @@ struct MonitorSession {
   private var undecoded: [CrashDecoder.Question] = []
   /// A device that crashes again and again does not fill the memory.
   private static let undecodedLimit = 8
+  /// Addresses of lines that belong to no report, and are not being decoded yet; none twice.
+  private var addresses: [UInt32] = []
+  private var isDecodingAddresses = false
+  private static let addressesLimit = 1024
   private let decode: @Sendable (CrashDecoder.Question) -> Void
   private var timer = DriverTimer()
 
@@ -254,13 +258,27 @@ struct MonitorSession {
     decode(question)
   }
 
-  /// A whole line that is no part of a report. More than can wait are not decoded.
+  /// Those of a whole line that is no part of a report. What comes while others are being decoded
+  /// is decoded next, all at once.
   private mutating func askForAddresses(in record: MonitorRecord) {
-    guard options.decoder != nil, undecoded.count < Self.undecodedLimit,
-      case .text(let line) = record.content, !line.isInCrash, line.end != .silence
+    guard options.decoder != nil, case .text(let line) = record.content, !line.isInCrash, line.end != .silence
     else { return }
-    let addresses = Crash.addresses(in: line.bytes)
-    if !addresses.isEmpty { ask(.addresses(addresses, at: record.at)) }
+    let wasFull = addresses.count == Self.addressesLimit
+    for address in Crash.addresses(in: line.bytes)
+    where !addresses.contains(address) && addresses.count < Self.addressesLimit {
+      addresses.append(address)
+    }
+    if !wasFull, addresses.count == Self.addressesLimit {
+      note("more than \(Self.addressesLimit) addresses wait to be decoded: not all of them are")
+    }
+    askForNextAddresses(at: record.at)
+  }
+
+  private mutating func askForNextAddresses(at moment: Instant) {
+    guard !isDecodingAddresses, !addresses.isEmpty else { return }
+    isDecodingAddresses = true
+    ask(.addresses(Array(addresses.prefix(Crash.addressesLimit)), at: moment))
+    addresses.removeFirst(min(Crash.addressesLimit, addresses.count))
   }
 
   private mutating func printOldest(_ decoded: CrashDecoder.Decoded?) {
@@ -275,7 +293,10 @@ struct MonitorSession {
       printer.crashFrames = decoded?.frames ?? []
       if let warning = decoded?.warning { Output.note(warning) }
       Output.text(printer.output(for: record))
-    case .addresses(_, let moment): Output.text(printer.functions(decoded?.frames ?? [], at: moment))
+    case .addresses(_, let moment):
+      Output.text(printer.functions(decoded?.frames ?? [], at: moment))
+      isDecodingAddresses = false
+      askForNextAddresses(at: moment)
     }
   }
 
