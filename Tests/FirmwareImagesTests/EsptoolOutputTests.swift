@@ -82,6 +82,7 @@ struct EsptoolOutputTests {
   @Test(arguments: [
     ("This chip is ESP32-C3, not ESP32. Wrong chip argument?", EsptoolFailure.wrongChip(board: "ESP32-C3")),
     ("File 'a' (length 9) at offset 0x0 will not fit in 4194304 bytes of flash.", .tooLarge),
+    ("'a' requires chip revision in range [v0.0 - v0.3] (this chip is revision v0.4).", .wrongRevision),
     ("Could not open /dev/x, the port is busy or doesn't exist.", .portBusy),
     ("Failed to connect to ESP32-C3: No serial data received.", .noAnswer),
     ("serial.serialutil.SerialException: device reports readiness", .lost),

@@ -134,6 +134,16 @@ struct FlashPlanTests {
         == .misplaced(Self.name, what: "an application", at: 0x18000, right: 0x10000))
   }
 
+  @Test func `a table without a partition for an application is refused`() {
+    let rows = (0..<2).flatMap { row in Array(sampleTable[(row * 32)..<(row * 32 + 32)]).with(1, at: 2) }
+    let table = File(name: "table", bytes: rows + Array(repeating: 0xFF, count: 64))
+    guard case .image("table", .badTable)? = error([table]) else {
+      Issue.record("\(String(describing: error([table])))")
+      return
+    }
+    #expect(error([table], isForced: true) == nil)
+  }
+
   @Test func `a table that needs more than the bootloader's flash is refused`() {
     // 0x0F: 1 MB; the sample's table ends at 0x40000.
     let small = File(name: "boot", bytes: sampleImage.asBootloader.with(0x0F, at: 3))
