@@ -36,6 +36,17 @@ import Testing
     }
   }
 
+  @Test func `a board that has gone deaf is reached again, because its port is opened again`() async throws {
+    try await withShare { share in
+      #expect(try await run("count", "-p", share.port).lines == ["0"])
+      #expect(try await share.emulator.ask(["command": "faults", "faults": "deaf@1"])["ok"] == true)
+      // The session that was open is lost.
+      #expect(try await run("count", "-p", share.port, "--timeout", "60").status == .exited(14))
+      let ending = try await run("count", "-p", share.port, "--timeout", "60")
+      #expect(ending.status == .exited(0) && ending.lines == ["0"], "\(ending.errors)")
+    }
+  }
+
   @Test func `a killed client disturbs nobody`() async throws {
     try await withShare { share in
       let victim = try Program(["watch", "--json", "-p", share.port])

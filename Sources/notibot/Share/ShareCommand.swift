@@ -17,8 +17,6 @@ struct ShareCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         11: the port is in use, or another process listens at the path.
-
-      \(Examples.of("share"))
       """)
 
   @OptionGroup var port: PortOptions

@@ -64,7 +64,9 @@ extension ShareServer {
       transmit(to: id)
       clients[id]?.line = nil
     }
-    if !isStopping, use == .shared, board?.isActive == true { machine.connect(clock: .now(), now: now) }
+    guard !isStopping, use == .shared, board?.isActive == true else { return }
+    // `run` opens it again.
+    if reason == .noAnswer { board?.close(promise: nil) } else { machine.connect(clock: .now(), now: now) }
   }
 
   private func deliver(_ result: HostResult, to id: HostRequestID) {

@@ -51,8 +51,9 @@ actor ShareServer {
     (self.name, self.options, self.loop) = (name, options, loop)
     unownedExecutor = loop.executor.asUnownedSerialExecutor()
     var configuration = HostConfiguration()
-    configuration.connectTimeout = nil
-    configuration.reconnectTimeout = nil
+    // A receiver that has gone deaf recovers only when the port is opened again.
+    let patience = SupervisorOptions().restartPatience
+    (configuration.connectTimeout, configuration.reconnectTimeout) = (patience, patience)
     configuration.lineBitsPerSecond = Int(options.bitsPerSecond)
     machine = HostMachine(configuration: configuration, seed: .random(in: .min ... .max))
   }
