@@ -83,10 +83,13 @@ final class GatewayStore: Sendable {
       try Self.checkKind(path)
       var configuration = Configuration()
       configuration.prepareDatabase { database in
-        try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+        try database.execute(sql: "PRAGMA synchronous = FULL")
       }
       queue = try DatabaseQueue(path: path, configuration: configuration)
-      isNew = try queue.write { try Self.prepare($0, path) }
+      // Another program's file stays as it is.
+      try queue.read { try Self.checkOwner($0, path) }
+      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+      isNew = try queue.write { try Self.prepare($0) }
       files = Mutex(try DatabaseFiles(named: path, operation: "open"))
     } catch let failure as GatewayFailure {
       throw failure
@@ -105,16 +108,26 @@ final class GatewayStore: Sendable {
     }
   }
 
-  /// Makes the tables, or those that a file of an earlier version lacks. Returns whether it had
-  /// none.
-  private static func prepare(_ database: Database, _ path: String) throws -> Bool {
+  /// Throws unless it is empty, or a gateway's file that this program reads.
+  private static func checkOwner(_ database: Database, _ path: String) throws {
     let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     let application = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
-    switch (application, version) {
-    case (0, 0) where try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") == 0:
+    let objects = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    let isOwn = application == applicationID && (1...Self.version).contains(version)
+    guard isOwn || application == 0 && version == 0 && objects == 0 else {
+      throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
+    }
+  }
+
+  /// Makes the tables, or those that a file of an earlier version lacks. Returns whether it had
+  /// none.
+  private static func prepare(_ database: Database) throws -> Bool {
+    let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    switch version {
+    case 0:
       try database.execute(sql: tables + decisionTables + summaryTables + outboxTable)
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
-    case (applicationID, 1...4):
+    case ..<Self.version:
       if version == 1 {
         try database.execute(sql: "ALTER TABLE item ADD COLUMN question TEXT")
         try database.execute(sql: decisionTables)
@@ -124,8 +137,7 @@ final class GatewayStore: Sendable {
         try database.execute(sql: summaryTables)
       }
       try database.execute(sql: "DROP TABLE IF EXISTS outbox; \(outboxTable)")
-    case (applicationID, Self.version): return false
-    case _: throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
+    case _: return false
     }
     try database.execute(sql: "PRAGMA user_version = \(Self.version)")
     return version == 0
