@@ -29,6 +29,23 @@ import Testing
     }
   }
 
+  @Test func `the text is an argument, or standard input as it is`() async throws {
+    try await withEmulator { emulator in
+      let words = ["send", "-p", emulator.port, "--timestamp", "1", "--title", "t"]
+      #expect(try await Program(words + ["Build done"]).ending().status == .exited(0))
+      #expect(try await Program(words + ["-"], input: "one\n\n two\n").ending().status == .exited(0))
+      let long = String(repeating: "x", count: 100_000)
+      let refused = try await Program(words + ["-"], input: long).ending()
+      #expect(refused.status == .exited(2) && refused.errors.contains("more than 65536 bytes"))
+      #expect(try await Program(words + ["a", "--text", "b"]).ending().status == .exited(2))
+      #expect(
+        try await emulator.stored() == [
+          #"{"app":"","title":"t","text":"Build done","timestamp":1}"#,
+          #"{"app":"","title":"t","text":"one\n\n two","timestamp":1}"#,
+        ])
+    }
+  }
+
   @Test func `without a timestamp it is now, without a text it is empty`() async throws {
     try await withEmulator { emulator in
       let before = Date().timeIntervalSince1970.rounded(.down)

@@ -64,15 +64,15 @@ final class InputLines {
   /// Everything up to the end, as text without the last line end: more than the display shows is
   /// refused. Throws as `next`.
   func wholeText() async throws -> String {
-    var bytes: [UInt8] = []
-    while let lines = try await next() {
-      for line in lines { bytes += line.bytes + [UInt8(ascii: "\n")] }
-      guard bytes.count <= Self.lineLimitBytes else {
+    while case let bytes = try await read(), !bytes.isEmpty {
+      pending += bytes
+      guard pending.count <= Self.lineLimitBytes else {
         throw CommandFailure(
           .usage, "\(name) has more than \(Self.lineLimitBytes) bytes", remedy: "shorten the text")
       }
     }
-    return String(decoding: bytes.dropLast(), as: UTF8.self)
+    if pending.last == UInt8(ascii: "\n") { pending.removeLast() }
+    return String(decoding: pending, as: UTF8.self)
   }
 
   /// The next lines, at least one; `nil` at the end. Empty lines are omitted.

@@ -14,8 +14,6 @@ struct SendCommand: AsyncParsableCommand {
 
       A file has one JSON document per line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}. \
       At an invalid line the command stops with exit code 2; the lines before it have been sent.
-
-      \(Examples.of("send"))
       """)
 
   @Argument(help: "Text of the notification; - reads it from standard input.")
