@@ -8,7 +8,7 @@ struct Notibot: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "notibot",
     abstract: "Communicate with Notibot boards over USB serial, test them, and emulate them.",
-    discussion: "\(Examples.of("notibot"))\n\n\(Examples.pages)\n\n" + FailureKind.helpTable(),
+    discussion: Examples.pages + "\n\n" + FailureKind.helpTable(),
     version: "0.1.0" + String(cString: notibot_build_note()),
     groupedSubcommands: [
       CommandGroup(

@@ -19,7 +19,8 @@ import Testing
 
   @Test func `every command that opens a port has examples`() {
     for command in Notibot.configuration.subcommands {
-      let help = Notibot.helpMessage(for: command, columns: HelpLayout.unwrapped)
+      let help = HelpLayout.wrapped(
+        Notibot.helpMessage(for: command, columns: HelpLayout.unwrapped), columns: 80)
       #expect(!help.contains("--port") || help.contains("\nEXAMPLES\n"), "\(command)")
     }
   }

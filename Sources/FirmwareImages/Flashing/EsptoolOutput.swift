@@ -1,5 +1,5 @@
-/// The output of esptool 5, also that for errors, while it identifies a chip and writes its flash.
-/// Lines that are not known are ignored; nothing counts as verified unless esptool has printed it.
+/// The standard output of esptool 5 while it identifies a chip and writes its flash. Lines that are
+/// not known are ignored; nothing counts as verified unless esptool has printed it.
 package struct EsptoolOutput: Equatable, Sendable {
   /// What became of a file.
   package enum Part: Equatable, Sendable {
@@ -19,7 +19,6 @@ package struct EsptoolOutput: Equatable, Sendable {
 
   /// Bytes of a line that are kept; a longer one is not esptool's.
   static let lineLimitBytes = 1024
-  private static let tailLines = 32
 
   package private(set) var phase = Phase.connecting
   /// Its version, such as `5.6.0`.
@@ -38,8 +37,6 @@ package struct EsptoolOutput: Equatable, Sendable {
   package private(set) var detectedFlashBytes: Int?
   /// Whether esptool has lost the connection and connected again.
   package private(set) var hasReconnected = false
-  /// The last lines.
-  package private(set) var tail: [String] = []
   private var writtenBytes = 0
   private var line: [UInt8] = []
   private var isTooLong = false
@@ -62,7 +59,6 @@ package struct EsptoolOutput: Equatable, Sendable {
   }
 
   private mutating func take(_ line: String) {
-    tail = tail.suffix(Self.tailLines - 1) + [line]
     if let rest = line.dropping("esptool v") {
       version = rest.hasOnly("0123456789.") ? String(rest) : nil
     } else if let rest = line.dropping("Connected to "), let end = rest.firstIndex(of: " ") {
@@ -138,7 +134,7 @@ package enum EsptoolFailure: Equatable, Sendable {
   ]
 
   /// - Parameters:
-  ///   - error: what it has printed.
+  ///   - error: what it has printed on standard error.
   ///   - hasBegunWriting: whether the flash can have changed.
   package init(error: String, hasBegunWriting: Bool) {
     if let start = error.firstRange(of: "This chip is ")?.upperBound,
@@ -160,7 +156,7 @@ package enum EsptoolFailure: Equatable, Sendable {
     }
   }
 
-  /// The line of its output that has the reason, without esptool's introduction.
+  /// The line of its error output that has the reason, without esptool's introduction.
   package static func reason(in error: String) -> String {
     let lines = error.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
     let line = lines.last { $0.contains("A fatal error occurred: ") } ?? lines.last ?? "it printed no error"

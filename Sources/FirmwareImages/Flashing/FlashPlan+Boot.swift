@@ -5,16 +5,16 @@ extension FlashPlan {
 
   /// Throws if the ROM or the bootloader would not find a part at its place.
   func checkBoot(_ table: PartitionTable?) throws(FlashPlanError) {
-    do throws(PartitionTable.Defect) {
-      try table?.check(within: declaredFlashBytes)
-    } catch {
-      let part = parts.first { $0.content.table != nil }
-      throw .image(part?.name ?? "", .badTable(error.description))
-    }
-    if let table, table.apps(otaData: nil).isEmpty, !table.entries.contains(where: { $0.type == 0 }),
-      let part = parts.first(where: { $0.content.table != nil })
-    {
-      throw .image(part.name, .badTable("it has no partition for an application"))
+    if let table {
+      let name = parts.first { $0.content.table != nil }?.name ?? ""
+      do throws(PartitionTable.Defect) {
+        try table.check(within: declaredFlashBytes)
+      } catch {
+        throw .image(name, .badTable(error.description))
+      }
+      guard table.entries.contains(where: { $0.type == 0 }) else {
+        throw .image(name, .badTable("it has no partition for an application"))
+      }
     }
     for part in parts {
       if let (what, right) = fault(of: part, table) {

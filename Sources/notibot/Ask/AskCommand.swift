@@ -16,8 +16,6 @@ struct AskCommand: AsyncParsableCommand {
         0: the first action
         1: any other action, or the question was dismissed
         13: no choice within --timeout
-
-      \(Examples.of("ask"))
       """)
 
   @OptionGroup var line: LineOptions

@@ -18,8 +18,6 @@ struct BenchCommand: AsyncParsableCommand {
       With --journal no port is opened. Instead an outbox file is created, and --count notifications pass through the \
       states queued, written, held and gone, in batches of 1, 16 and 256 that share a commit. The file is removed at \
       the end. Syncs are counted with the same load in memory, because a disk does not report them.
-
-      \(Examples.of("bench"))
       """)
 
   @OptionGroup var port: PortOptions

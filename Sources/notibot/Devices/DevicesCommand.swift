@@ -12,8 +12,6 @@ struct DevicesCommand: AsyncParsableCommand {
       Ports marked * are known boards; 'auto' chooses among them. Nothing is written to any port, except with \
       --probe to known boards that are not in use. On boards where DTR and RTS drive reset, opening the port \
       restarts the board.
-
-      \(Examples.of("devices"))
       """)
 
   @Flag(help: "Print one JSON document; with --watch, one per line.")

@@ -24,7 +24,8 @@ struct RunningEmulator: Encodable {
     }
     self.pid = pid
     let places = ["--link": "", "--tcp": "socket://", "--rfc2217": "rfc2217://", "--usbip": "usbip://"]
-    for (option, value) in zip(words.dropFirst(2), words.dropFirst(3)) {
+    let parts = words.dropFirst(2).flatMap { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+    for (option, value) in zip(parts, parts.dropFirst()) {
       guard let scheme = places[option] else { continue }
       place = scheme + value.printable
       return

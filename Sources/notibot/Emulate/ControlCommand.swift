@@ -12,8 +12,6 @@ struct ControlCommand: AsyncParsableCommand {
     discussion: """
       COMMANDS
       \(ControlRequest.forms.map { row($0.words, $0.meaning) }.joined(separator: "\n"))
-
-      \(Examples.of("control"))
       """)
 
   private static func row(_ words: String, _ meaning: String) -> String {

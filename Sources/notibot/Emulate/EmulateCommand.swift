@@ -15,8 +15,6 @@ struct EmulateCommand: AsyncParsableCommand {
       sockets. `notibot control` unplugs it, restarts it and presses its buttons. With --rfc2217 or --tcp the port is \
       served over TCP, to one host at a time, instead of on a pseudo-terminal. With --usbip or --usbip-attach it is \
       a USB device, with a line for each.
-
-      \(Examples.of("emulate"))
       """)
 
   @Option(

@@ -13,8 +13,6 @@ struct ProxyCommand: AsyncParsableCommand {
       Opens the port, creates a pseudo-terminal and a link to it, prints the link, and passes bytes in both directions \
       until SIGINT or SIGTERM. The host's baud rate is applied to the port. The link disappears and returns with the \
       board. At the end the injected faults are counted on stderr.
-
-      \(Examples.of("proxy"))
       """)
 
   @OptionGroup var port: PortOptions

@@ -48,9 +48,10 @@ struct EsptoolProgram: Sendable {
       let program = try await located(option: nil, installs: false)
       return Diagnosis.Finding(.good, "program", "esptool is \(program.path)")
     } catch let failure as CommandFailure {
-      return Diagnosis.Finding(
-        .warning, "program", "\(failure.message); flash installs \(pinned) for itself the first time",
-        command: "pipx install esptool==\(pinned)")
+      let isChosen = ProcessInfo.processInfo.environment["NOTIBOT_ESPTOOL"]?.isEmpty == false
+      let text =
+        isChosen ? failure.message : "no esptool 5.6 or later is in PATH: flash installs one for itself"
+      return Diagnosis.Finding(.warning, "program", text, command: "pipx install esptool==\(pinned)")
     }
   }
 

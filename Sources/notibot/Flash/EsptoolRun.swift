@@ -10,8 +10,8 @@ struct EsptoolRun: Sendable {
     var output: EsptoolOutput
     /// `nil` if a signal ended it.
     var exitCode: Int32?
-    /// The end of what it printed. Sanitise before printing.
-    var errors: String { output.tail.joined(separator: "\n") }
+    /// The end of its standard error. Sanitise before printing.
+    var errors: String
     /// Whether it was killed because it printed nothing for too long.
     var wasSilent = false
   }
@@ -51,20 +51,19 @@ struct EsptoolRun: Sendable {
     let (channel, process) = try await UnixSocket.pair(on: loop) { channel in
       try channel.pipeline.syncOperations.addHandler(OutputReader(sink: sink))
     } _: { end throws(PortError) in
-      // Its warnings are errors here.
-      let merging = ["/bin/sh", "-c", #"exec "$0" "$@" 2>&1"#, program.path]
-      return try await TiedProcess.start("/usr/bin/env", arguments: settings + merging + words, output: end)
+      try await TiedProcess.start("/usr/bin/env", arguments: settings + [program.path] + words, output: end)
     }
     process.ended.whenComplete { _ in sink.yield(.processEnded) }
     let clock = loop.scheduleRepeatedTask(initialDelay: Self.tick, delay: Self.tick) { _ in
       sink.yield(.tick)
     }
-    var ending = Ending(output: EsptoolOutput(), exitCode: nil)
+    var ending = Ending(output: EsptoolOutput(), exitCode: nil, errors: "")
     await follow(events, &ending, connecting, goesOn) { await process.stop() }
     clock.cancel()
     sink.finish()
     if Task.isCancelled { await process.stop() }
     ending.exitCode = await process.exitCode(within: Self.connectingLimit)
+    ending.errors = (try? await process.ended.get()) ?? ""
     try? await channel.close()
     try Task.checkCancellation()
     return ending

@@ -38,31 +38,29 @@ struct FlashMemory: Sendable {
 
   /// Keeps what was written and verified.
   func remember(_ mac: String, _ plan: FlashPlan) {
-    guard let folder = board(mac) else { return }
-    do {
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-      for part in plan.parts {
-        guard let path = path(of: mac, part.offset) else { continue }
-        try WholeFile.write(part.bytes, to: path)
-      }
-    } catch {
-      Output.note("cannot keep a copy in \(folder.printable): the next write takes as long as this one")
-    }
+    keep(plan.parts.compactMap { part in path(of: mac, part.offset).map { ($0, part.bytes) } }, of: mac)
   }
 
   /// The size of the flash of a board, in bytes; `nil`: not known.
   func flashBytes(of mac: String) -> Int? {
-    guard let path = board(mac).map({ $0 + "/flash-size" }) else { return nil }
-    return (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { Int($0) }
+    board(mac).flatMap { FileManager.default.contents(atPath: $0 + "/flash-size") }
+      .flatMap { Int(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Keeps that size. A cache: without it, it is asked again.
+  /// Keeps that size.
   func remember(_ mac: String, flashBytes: Int) {
+    keep([((board(mac) ?? "") + "/flash-size", Array("\(flashBytes)".utf8))], of: mac)
+  }
+
+  private func keep(_ files: [(path: String, bytes: [UInt8])], of mac: String) {
     guard let folder = board(mac) else { return }
-    try? FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    try? WholeFile.write(Array("\(flashBytes)".utf8), to: folder + "/flash-size")
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      for file in files { try WholeFile.write(file.bytes, to: file.path) }
+    } catch {
+      Output.note("cannot keep a copy in \(folder.printable): the next write takes as long as this one")
+    }
   }
 
   private func board(_ mac: String) -> String? {

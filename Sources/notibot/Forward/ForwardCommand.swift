@@ -20,8 +20,6 @@ struct ForwardCommand: AsyncParsableCommand {
 
       Queued notifications are kept in the outbox file until the device is connected, if necessary until the next run. \
       At the end of its input the command waits until all notifications are delivered.
-
-      \(Examples.of("forward"))
       """)
 
   @OptionGroup var line: LineOptions

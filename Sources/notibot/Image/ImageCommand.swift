@@ -5,8 +5,7 @@ import SerialLink
 /// `notibot image`: what is in a firmware file.
 struct ImageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "image", abstract: "Inspect firmware images.", discussion: Examples.of("image"),
-    subcommands: [ImageInfoCommand.self])
+    commandName: "image", abstract: "Inspect firmware images.", subcommands: [ImageInfoCommand.self])
 }
 
 /// `notibot image info`: describes an image, a partition table or the content of a whole flash.

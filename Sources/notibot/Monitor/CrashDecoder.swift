@@ -50,7 +50,7 @@ struct CrashDecoder: Sendable {
     ),
   ]
   /// How long decoding takes, at most, with all its programs.
-  private static let limit = Duration.seconds(20)
+  static let limit = Duration.seconds(20)
   private static let outputLimitBytes = 262_144
 
   let elf: String

@@ -12,8 +12,6 @@ struct MonitorCommand: AsyncParsableCommand {
       standard input is a terminal, keys go to the device, including Ctrl-C; Ctrl-] exits, and Ctrl-T h shows commands. \
       If the port disappears, the command waits for it to return. Without -b, other rates are tried while most of the \
       bytes are not text. Expressions are matched against each line without colours and timestamps.
-
-      \(Examples.of("monitor"))
       """)
 
   @OptionGroup var line: LineOptions

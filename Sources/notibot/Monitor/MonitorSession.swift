@@ -100,9 +100,9 @@ struct MonitorSession {
     // Records that are still in the machine can change the decision, but not that of a line; what
     // was received before that is printed.
     if let decided = show() { ending = decided }
-    while let question = undecoded.first {
-      printOldest(options.decoder?.answer(question, until: self.end))
-    }
+    // One limit for all of them.
+    let limit = min(self.end ?? .now + CrashDecoder.limit, .now + CrashDecoder.limit)
+    while let question = undecoded.first { printOldest(options.decoder?.answer(question, until: limit)) }
     if printer.hiddenLines > 0, !options.isJSON { note("\(printer.hiddenLines) lines were not printed") }
     switch ending {
     case .flash:
@@ -269,7 +269,7 @@ struct MonitorSession {
       addresses.append(address)
     }
     if !wasFull, addresses.count == Self.addressesLimit {
-      note("more than \(Self.addressesLimit) addresses wait to be decoded: not all of them are")
+      emit(.note("more than \(Self.addressesLimit) addresses wait to be decoded: not all of them are"))
     }
     askForNextAddresses(at: record.at)
   }

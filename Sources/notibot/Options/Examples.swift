@@ -4,7 +4,7 @@ import Rigs
 enum Examples {
   /// Command lines without the program's name, each with its purpose.
   static let all: [String: [(line: String, purpose: String)]] = [
-    "notibot": [
+    "": [
       ("devices", "the boards of this computer"), ("test -p emu:", "a first try, without a board"),
       ("flash build --then-test", "a build of ESP-IDF, tested on the board"),
     ],
@@ -63,9 +63,11 @@ enum Examples {
     "PAGES\n  docs/NAME.md is a page in " + (BuiltFile.installed("doc/notibot/docs") ?? "the repository")
   }
 
-  /// The block for the end of a command's help.
-  static func of(_ command: String) -> String {
-    "EXAMPLES\n"
-      + (all[command] ?? []).map { "  notibot \($0.line)\n      \($0.purpose)" }.joined(separator: "\n")
+  /// The block of a command's help; `nil`: there is none. The program's own has an empty name.
+  static func of(_ command: Substring) -> String? {
+    all[String(command)].map { examples in
+      "EXAMPLES\n"
+        + examples.map { "  notibot \($0.line)\n      \($0.purpose)" }.joined(separator: "\n")
+    }
   }
 }

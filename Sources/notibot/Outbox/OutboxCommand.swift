@@ -30,8 +30,6 @@ struct OutboxCommand: ParsableCommand {
       deleted immediately and stay on the device: use it only for a device that will not be connected again.
 
       'list' and 'stats' work while 'forward' is running; 'retry' and 'drop' do not. docs/JOURNAL.md describes the file.
-
-      \(Examples.of("outbox"))
       """)
 
   @Option(

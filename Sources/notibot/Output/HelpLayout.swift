@@ -21,16 +21,24 @@ enum HelpLayout {
     return isForPeople ? wrapped(text, columns: columns()) : text
   }
 
-  /// Exit codes last: they are looked up, and the rest is read.
   static func wrapped(_ text: String, columns: Int) -> String {
-    let parts = text.components(separatedBy: "\n\n")
-    let codes = parts.filter { $0.hasPrefix("EXIT CODES") }.map { $0.trimmingCharacters(in: .newlines) }
-    let rest = parts.filter { !$0.hasPrefix("EXIT CODES") }.joined(separator: "\n\n")
-    let ordered =
-      codes.isEmpty
-      ? text : ([rest.trimmingCharacters(in: .newlines)] + codes).joined(separator: "\n\n") + "\n"
-    return ordered.split(separator: "\n", omittingEmptySubsequences: false).map { wrapped(line: $0, columns) }
-      .joined(separator: "\n")
+    ordered(text).split(separator: "\n", omittingEmptySubsequences: false)
+      .map { wrapped(line: $0, columns) }.joined(separator: "\n")
+  }
+
+  /// The parser's page with the examples of its command before the usage, and exit codes last: they
+  /// are looked up, and the rest is read.
+  private static func ordered(_ text: String) -> String {
+    let blocks = text.trimmingCharacters(in: .newlines).components(separatedBy: "\n\n")
+    let codes = blocks.filter { $0.hasPrefix("EXIT CODES") }
+    var others = blocks.filter { !$0.hasPrefix("EXIT CODES") }
+    let usage = "USAGE: notibot "
+    if let index = others.firstIndex(where: { $0.hasPrefix(usage) }),
+      let examples = Examples.of(others[index].dropFirst(usage.count).prefix { $0.isLetter || $0 == "-" })
+    {
+      others.insert(examples, at: index)
+    }
+    return (others + codes).joined(separator: "\n\n") + (text.hasSuffix("\n") ? "\n" : "")
   }
 
   private static func wrapped(line: Substring, _ columns: Int) -> String {

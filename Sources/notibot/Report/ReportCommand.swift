@@ -7,7 +7,6 @@ import SerialLink
 struct ReportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report", abstract: "Convert the JSON reports of other commands, and compare them.",
-    discussion: Examples.of("report"),
     subcommands: [HTMLCommand.self, CompareCommand.self])
 
   /// `notibot report html`.

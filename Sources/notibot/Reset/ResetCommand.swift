@@ -21,8 +21,6 @@ struct ResetCommand: AsyncParsableCommand {
         14: the port disappeared
         17: the board restarted after a crash, or into the loader
         18: the board did not restart
-
-      \(Examples.of("reset"))
       """)
 
   @OptionGroup var line: LineOptions

@@ -14,8 +14,6 @@ struct DoctorCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         18: a problem prevents the use of boards; warnings do not count
-
-      \(Examples.of("doctor"))
       """)
 
   @Flag(help: "Print one JSON document.")

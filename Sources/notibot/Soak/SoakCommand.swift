@@ -17,8 +17,6 @@ struct SoakCommand: AsyncParsableCommand {
       An emulator ('emu:', or one in another process with --control) is restarted and unplugged at random. --faults \
       injects line faults: into an emulator's own line, or at any other port through a proxy. For the final comparison \
       the faults of an emulator are turned off, those of a proxy are not.
-
-      \(Examples.of("soak"))
       """)
 
   @OptionGroup var line: LineOptions

@@ -24,8 +24,6 @@ struct TestCommand: AsyncParsableCommand {
         firmware  the reference firmware in C, in this process, in virtual time
         qemu      the reference firmware on an emulated CPU; also -p qemu:[ELF]
         chip      the image for ESP32-C3 on a model of the chip, in virtual time; also -p chip:[IMAGE][?line=usb]
-
-      \(Examples.of("test"))
       """)
 
   /// The devices that the command can start.

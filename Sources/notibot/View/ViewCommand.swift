@@ -17,8 +17,6 @@ struct ViewCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         10: no emulator listens at the socket. 14: the emulator ended.
-
-      \(Examples.of("view"))
       """)
 
   @Option(

@@ -4,8 +4,7 @@ import NotibotHost
 /// `notibot count`: prints how many notifications the device holds.
 struct CountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "count", abstract: "Print the number of notifications on the device.",
-    discussion: Examples.of("count"))
+    commandName: "count", abstract: "Print the number of notifications on the device.")
 
   @OptionGroup var port: PortOptions
 

@@ -13,8 +13,6 @@ struct WatchCommand: AsyncParsableCommand {
 
       EXIT CODES HERE
         14: the port was removed.
-
-      \(Examples.of("watch"))
       """)
 
   @OptionGroup var port: PortOptions
