@@ -25,13 +25,14 @@ package struct ESPImage: Equatable, Sendable {
 
   package var chipID: UInt16
   package var entry: UInt32
-  /// 0 QIO, 1 QOUT, 2 DIO, 3 DOUT.
-  package var flashMode: UInt8
+  /// `QIO`, `QOUT`, `DIO` or `DOUT`, else its number.
+  package var flashModeName: String
   /// 0...7: 1 MB to 128 MB, doubled by each.
   package var flashSizeCode: UInt8
   package var flashFrequencyCode: UInt8
   /// The lowest chip revision, 100 × major + minor.
   package var minimumRevision: UInt16
+  /// The highest one; 0 and 0xFFFF: any.
   package var maximumRevision: UInt16
   package var segments: [Segment]
   package var hash: Hash
@@ -46,6 +47,13 @@ package struct ESPImage: Equatable, Sendable {
 
   /// The chip; `nil` if its number is not known.
   package var chip: ESPChip? { .with(id: chipID) }
+
+  /// The revisions of the chip on which it runs, such as `v0.3 to v1.99`.
+  package var revisionsText: String {
+    func text(_ revision: UInt16) -> String { "v\(revision / 100).\(revision % 100)" }
+    let hasMaximum = ![0, .max].contains(maximumRevision)
+    return text(minimumRevision) + (hasMaximum ? " to \(text(maximumRevision))" : " and later")
+  }
 
   /// Reads the image at the start of `bytes`, which can continue behind it. Checks the checksum and
   /// the hash, and first the chip if one is given. Throws `ImageError`.
@@ -67,7 +75,8 @@ package struct ESPImage: Equatable, Sendable {
     self.entry = entry
     self.chipID = chipID
     (minimumRevision, maximumRevision) = (minimum, maximum)
-    flashMode = bytes[2]
+    let modes = ["QIO", "QOUT", "DIO", "DOUT"]
+    flashModeName = bytes[2] < modes.count ? modes[Int(bytes[2])] : "mode \(bytes[2])"
     (flashSizeCode, flashFrequencyCode) = (bytes[3] >> 4, bytes[3] & 0x0F)
     let count = Int(bytes[1])
     guard 1...Self.segmentsLimit ~= count else { throw .badSegmentCount(count) }

@@ -12,6 +12,8 @@ package struct FlashContent: Equatable, Sendable {
   /// The application behind a bootloader, and its partition.
   package var app: ESPImage?
   package var partition: PartitionTable.Entry?
+  /// Where a file with this content begins, in bytes from the start of the flash.
+  package private(set) var fileOffset: UInt32 = 0
   /// Partitions that the bootloader tried before.
   package var skipped: [Skipped] = []
 
@@ -50,20 +52,26 @@ package struct FlashContent: Equatable, Sendable {
     if table != nil { _ = try PartitionTable(parsing: flash.dropFirst(tableOffset)) }
   }
 
-  /// The content of a merged file, which begins at offset 0, with erased bytes if the bootloader's
-  /// offset is not 0; `nil` for anything else. What the file does not have is erased.
+  /// The content of a merged file, or `nil` for anything else. It begins with the bootloader, or at
+  /// offset 0 with erased bytes before the bootloader. What the file does not have is erased.
+  /// Source: esptool, `merge-bin --target-offset`.
   package static func merged(_ bytes: [UInt8]) throws(ImageError) -> FlashContent? {
-    for offset in Set(ESPChip.all.map { Int($0.bootloaderOffset) }).sorted()
-    where bytes.count > offset && bytes[offset] == ESPImage.magic
-      && bytes.prefix(offset).allSatisfy({ $0 == 0xFF })
-    {
-      let image = try ESPImage(parsing: bytes.dropFirst(offset))
-      guard let chip = image.chip, Int(chip.bootloaderOffset) == offset else { return nil }
-      let table = PartitionTable.offset(in: bytes, behind: offset + image.lengthBytes)
-      guard bytes.dropFirst(table).starts(with: [0xAA, 0x50]) else { return nil }
-      return try FlashContent(parsing: bytes, chip: chip)
+    let roots = Set(ESPChip.all.map { Int($0.bootloaderOffset) }).sorted()
+    let start = roots.first { root in
+      bytes.count > root && bytes[root] == ESPImage.magic && bytes.prefix(root).allSatisfy { $0 == 0xFF }
     }
-    return nil
+    guard let start else { return nil }
+    let image = try ESPImage(parsing: bytes.dropFirst(start))
+    guard let chip = image.chip else { return nil }
+    let root = Int(chip.bootloaderOffset)
+    guard start == root || image.descriptor == nil else { return nil }
+    guard start == 0 || start == root else { throw .misplaced(chip, at: UInt32(start)) }
+    let flash = [UInt8](repeating: 0xFF, count: root - start) + bytes
+    let table = PartitionTable.offset(in: flash, behind: root + image.lengthBytes)
+    guard flash.dropFirst(table).starts(with: [0xAA, 0x50]) else { return nil }
+    var content = try FlashContent(parsing: flash, chip: chip)
+    content.fileOffset = UInt32(root - start)
+    return content
   }
 
   /// Follows the boot of a chip from the whole content of a flash.
@@ -83,7 +91,7 @@ package struct FlashContent: Equatable, Sendable {
       // An image that is no bootloader, without a partition table: a program for the bare chip.
       switch error {
       case .missing, .badRow(0, _): if !first.isBootloader { return }
-      case .badRow, .badMD5, .outside, .overlapping, .unaligned, .tooLarge: break
+      case .badRow, .badMD5, .outside, .overlapping, .unaligned, .tooLarge, .noApp: break
       }
       throw .table(error, first: first)
     }

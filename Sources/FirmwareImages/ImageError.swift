@@ -14,6 +14,8 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
   case badHash
   case unknownChip(UInt16)
   case wrongChip(image: String, expected: String)
+  /// A file that begins at offset 0 of the flash, with its bootloader at another chip's place.
+  case misplaced(ESPChip, at: UInt32)
   case badTable(String)
   case noApp
 
@@ -30,6 +32,9 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
     case .badHash: "its SHA-256 is wrong"
     case .unknownChip(let id): "it is for a chip with the unknown number \(id)"
     case .wrongChip(let image, let expected): "it is for \(image), not for \(expected)"
+    case .misplaced(let chip, let offset):
+      "its bootloader for \(chip.name) is at 0x\(hex(offset, digits: 0)) instead of "
+        + "0x\(hex(chip.bootloaderOffset, digits: 0))"
     case .badTable(let reason): "the partition table is invalid: \(reason)"
     case .noApp: "no partition holds an application"
     }

@@ -48,6 +48,7 @@ package struct PartitionTable: Equatable, Sendable {
     case overlapping(String, String)
     case unaligned(String, UInt32)
     case tooLarge(index: Int, Entry, flashBytes: Int)
+    case noApp
 
     package var description: String {
       switch self {
@@ -60,6 +61,7 @@ package struct PartitionTable: Equatable, Sendable {
         "\(name) holds an application and begins at 0x\(hex(offset, digits: 0)), no multiple of 0x10000"
       case .tooLarge(_, let entry, let bytes):
         "\(entry.name) ends behind the \(bytes >> 20) MB that the bootloader is built for"
+      case .noApp: "it has no partition for an application"
       }
     }
   }
@@ -117,6 +119,11 @@ package struct PartitionTable: Equatable, Sendable {
     where UInt64(entry.offset) + UInt64(entry.lengthBytes) > UInt64(flashBytes) {
       throw .tooLarge(index: index, entry, flashBytes: flashBytes)
     }
+  }
+
+  /// Throws if no partition is for an application.
+  package func checkApps() throws(Defect) {
+    guard entries.contains(where: { $0.type == 0 }) else { throw .noApp }
   }
 
   private func check() throws(Defect) {

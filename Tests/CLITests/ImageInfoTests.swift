@@ -41,6 +41,8 @@ struct ImageInfoTests {
     #expect(text.errors == "")
     #expect(text.lines.contains("chip              esp32c3"))
     #expect(text.lines.contains("project           notibot"))
+    #expect(text.lines.contains("flash             4 MB, DIO"))
+    #expect(text.lines.contains("chip revisions    v0.3 and later"))
     #expect(text.lines.contains("segment 1         0x4037C000, 16 bytes"))
     let json = try await info(file, "--json")
     guard case .object(let document) = try JSON(parsing: json.output),

@@ -87,6 +87,21 @@ struct FlashContentTests {
     #expect(throws: ImageError.self) { try FlashContent.merged(Array(merged.dropLast(40))) }
   }
 
+  @Test func `a merged file can begin with the bootloader of a chip that has it elsewhere`() throws {
+    let bootloader = sampleImage.asBootloader.with(0, at: 12)
+    let app = Array(sampleImage.dropLast(32)).with(0, at: 23).with(0, at: 12)
+    let whole = flash([0x1000: bootloader, 0x8000: sampleTable, 0x10000: app])
+    for start in [0, 0x1000] {
+      let content = try #require(try FlashContent.merged(Array(whole[start...])))
+      #expect(content.fileOffset == UInt32(start) && content.partition?.name == "factory")
+    }
+    let plan = try FlashPlan(files: [FlashPlan.File(name: "f", bytes: Array(whole[0x1000...]))])
+    #expect(plan.parts.map(\.offset) == [0x1000])
+    // For a chip that has it at 0.
+    let wrong = flash([0x1000: sampleImage.asBootloader, 0x8000: sampleTable, 0x10000: sampleImage])
+    #expect(throws: ImageError.misplaced(chip, at: 0x1000)) { try FlashContent.merged(wrong) }
+  }
+
   @Test func `a partition behind the flash of the bootloader's header starts nothing`() {
     // A factory partition of 1 MB, and a header for 1 MB.
     let row = Array(sampleTable[64..<96]).with(0x10, at: 10)

@@ -29,6 +29,11 @@ extension BootOutcome {
     do throws(FlashContent.Failure) {
       let content = try FlashContent(booting: flash.bytes, chip: chip.image)
       let tried = content.skipped.map { Self.text(of: $0, in: flash, chip: chip) }.joined()
+      if content.table != nil, let needed = content.first.flashBytes, needed > flash.sizeBytes {
+        self = .failure(
+          text: Self.loadText(of: content.first) + tried + Self.probeText(needed, flash.sizeBytes), .panic)
+        return
+      }
       self = .application(
         BootedApplication(
           offset: Int(content.partition?.offset ?? content.firstOffset),
@@ -70,7 +75,7 @@ extension BootOutcome {
 
   private static func romText(for error: ImageError, at offset: Int, in flash: NORFlash) -> String {
     switch error {
-    case .erased, .isOther, .badMagic, .badSegmentCount, .badTable, .noApp:
+    case .erased, .isOther, .badMagic, .badSegmentCount, .misplaced, .badTable, .noApp:
       String(
         repeating: "invalid header: 0x\(hexText(flash.word(at: offset), digits: 8))\r\n", count: romAttempts)
     case .badChecksum(let stored, let computed): "csum err:0x\(hexText(computed))!=0x\(hexText(stored))\r\n"
@@ -89,10 +94,19 @@ extension BootOutcome {
       case .tooLarge(let index, let entry, let bytes):
         "E (45) flash_parts: partition \(index) invalid - offset 0x\(hexText(entry.offset)) size "
           + "0x\(hexText(entry.lengthBytes)) exceeds flash chip size 0x\(hexText(bytes))\r\n"
-      case .badMD5, .outside, .overlapping, .unaligned: "E (45) flash_parts: Incorrect MD5 checksum\r\n"
+      case .badMD5, .outside, .overlapping, .unaligned, .noApp:
+        "E (45) flash_parts: Incorrect MD5 checksum\r\n"
       }
     return cause + "E (46) boot: Failed to verify partition table\r\n"
       + "E (46) boot: load partition table error!\r\n"
+  }
+
+  /// What an application of ESP-IDF prints if its bootloader is built for a larger flash. Source:
+  /// ESP-IDF, `esp_flash_spi_init.c`.
+  private static func probeText(_ needed: Int, _ present: Int) -> String {
+    "E (120) spi_flash: Detected size(\(present >> 10)k) smaller than the size in the binary image "
+      + "header(\(needed >> 10)k). Probe failed.\r\n\r\n"
+      + "assert failed: do_core_init startup.c:328 (flash_ret == ESP_OK)\r\n\r\nRebooting...\r\n"
   }
 
   private static func badRowText(_ index: Int, _ magic: UInt16) -> String {
@@ -108,7 +122,7 @@ extension BootOutcome {
       }
     let cause =
       switch skipped.error {
-      case .erased, .isOther, .badMagic, .badSegmentCount, .badTable, .noApp:
+      case .erased, .isOther, .badMagic, .badSegmentCount, .misplaced, .badTable, .noApp:
         "esp_image: image at 0x\(hexText(offset)) has invalid magic byte (nothing flashed here?)"
       case .wrongChip, .unknownChip:
         "boot_comm: mismatch chip ID, expected \(chip.image.id), found \(flash.chipID(at: offset))"

@@ -9,11 +9,9 @@ extension FlashPlan {
       let name = parts.first { $0.content.table != nil }?.name ?? ""
       do throws(PartitionTable.Defect) {
         try table.check(within: declaredFlashBytes)
+        try table.checkApps()
       } catch {
         throw .image(name, .badTable(error.description))
-      }
-      guard table.entries.contains(where: { $0.type == 0 }) else {
-        throw .image(name, .badTable("it has no partition for an application"))
       }
     }
     for part in parts {
@@ -28,7 +26,8 @@ extension FlashPlan {
     let roots = chip.map { [$0.bootloaderOffset] } ?? ESPChip.all.map(\.bootloaderOffset)
     let isAtTable = part.offset == PartitionTable.usualOffset
     switch part.content {
-    case .whole: return part.offset == 0 ? nil : ("a merged file", 0)
+    case .whole(let content):
+      return part.offset == content.fileOffset ? nil : ("a merged file", content.fileOffset)
     case .table:
       // Another place than the usual one can be configured, behind the bootloader.
       guard part.offset < PartitionTable.usualOffset else { return nil }

@@ -133,7 +133,7 @@ package struct FlashPlan: Equatable, Sendable {
     of content: Content, in table: PartitionTable?, name: String
   ) throws(FlashPlanError) -> UInt32 {
     switch content {
-    case .whole: return 0
+    case .whole(let content): return content.fileOffset
     case .table: return PartitionTable.usualOffset
     case .image(let image):
       // A bootloader, or a program for the bare chip.

@@ -24,6 +24,7 @@ struct FlashCommand: AsyncParsableCommand {
         13: the loader, or the firmware after the restart, does not answer
         14: the connection was lost while flashing
         16: flashing failed, or another firmware answers
+        17: the new firmware does not get past its start
       """)
 
   @Argument(

@@ -267,30 +267,8 @@ struct FlashRun: Sendable {
   /// Waits for the firmware, and compares it with the image. Returns the port, which can have
   /// another name if USB is inside the chip.
   private func awaitFirmware(_ port: PortAddress, _ report: inout FlashReport) async throws -> PortAddress {
-    let usb = ports.info(at: port)?.usb
-    let end = ContinuousClock.now + timeout
-    var place = port
-    while true {
-      if let usb, let back = ports.port(at: usb.location, interface: usb.interface)?.address { place = back }
-      let left = end - .now
-      do {
-        guard left > .zero, let greeting = try await greet(place, within: left) else { break }
-        report.device = greeting.info
-        break
-      } catch let failure as CommandFailure
-        where [.linkLost, .noBoard, .noPermission].contains(failure.kind) && left > .zero
-      {
-        _ = try await PortWait.until(
-          upTo: Self.reopeningInterval, on: MultiThreadedEventLoopGroup.singleton.next()
-        ) { false }
-      }
-    }
-    guard let device = report.device else {
-      throw CommandFailure(
-        .noAnswer,
-        "\(port.description.printable): the images are verified, but no Notibot answers after the restart",
-        remedy: "read its console with: notibot monitor; or increase --timeout")
-    }
+    let (device, place) = try await awaitAnswer(port)
+    report.device = device
     let match = FirmwareMatch(version: device.firmwareVersion, buildHash: device.buildHash, image: plan.app)
     report.match = match
     if case .other(let reason) = match {
@@ -300,5 +278,31 @@ struct FlashRun: Sendable {
         remedy: "another OTA slot is selected: flash the whole build, with its otadata")
     }
     return place
+  }
+
+  private func awaitAnswer(_ port: PortAddress) async throws -> (DeviceInfo, PortAddress) {
+    let usb = ports.info(at: port)?.usb
+    let end = ContinuousClock.now + timeout
+    while true {
+      let back = usb.flatMap { ports.port(at: $0.location, interface: $0.interface)?.address }
+      let place = back ?? port
+      let left = end - .now
+      do {
+        let greeting = try await BoardGreeting.answer(.address(place), bitsPerSecond: rate, within: left)
+        return (greeting.info, place)
+      } catch let error as NotibotError
+        where [.linkLost, .noBoard, .noPermission].contains(error.code) && left > .zero
+      {
+        _ = try await PortWait.until(
+          upTo: Self.reopeningInterval, on: MultiThreadedEventLoopGroup.singleton.next()
+        ) { false }
+      } catch let error as NotibotError where [.noAnswer, .deviceRestarted].contains(error.code) {
+        throw CommandFailure(
+          error.kind,
+          "\(port.description.printable): the images are verified, but no Notibot answers after the restart: "
+            + error.reason,
+          remedy: "read its console with: notibot monitor; or increase --timeout")
+      }
+    }
   }
 }

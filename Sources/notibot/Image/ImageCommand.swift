@@ -53,6 +53,7 @@ extension CommandFailure {
       case .truncated, .badChecksum, .badHash: "build or download it again"
       case .wrongChip: "build it for that chip"
       case .erased, .badMagic, .badSegmentCount, .badSegmentLength, .unknownChip, .noApp: ""
+      case .misplaced(let chip, _): "merge it again, with --chip \(chip.name)"
       case .badTable: "make it again, for the flash that the bootloader is built for"
       }
     self.init(.usage, "\(file.printable) cannot be used: \(error)", remedy: remedy)

@@ -17,7 +17,9 @@ struct ImageDescription {
   init(of bytes: [UInt8], chip: ESPChip?) throws(ImageError) {
     fileHash = Self.digits(SHA256.digest(of: bytes))
     if bytes.starts(with: [0xAA, 0x50]) {
-      content = .table(try PartitionTable(parsing: bytes))
+      let table = try PartitionTable(parsing: bytes)
+      do throws(PartitionTable.Defect) { try table.checkApps() } catch { throw .badTable(error.description) }
+      content = .table(table)
       return
     }
     if let flash = try FlashContent.merged(bytes) {
@@ -54,6 +56,8 @@ struct ImageDescription {
     var rows = [
       ["chip", image.chip?.name ?? "unknown (\(image.chipID))"], ["bytes", "\(image.lengthBytes)"],
       ["entry", "0x" + hex(image.entry, digits: 8)],
+      ["flash", "\(image.flashBytes.map { "\($0 >> 20) MB" } ?? "unknown size"), \(image.flashModeName)"],
+      ["chip revisions", image.revisionsText],
     ]
     if let descriptor = image.descriptor {
       rows += [
@@ -111,6 +115,10 @@ struct ImageDescription {
     record.add("chip", image.chip?.name)
     record.add("bytes", image.lengthBytes)
     record.add("entry", image.entry)
+    if let bytes = image.flashBytes { record.add("flashBytes", bytes) }
+    record.add("flashMode", image.flashModeName)
+    record.add("minimumRevision", image.minimumRevision)
+    record.add("maximumRevision", image.maximumRevision)
     record.add("sha256", hash(of: image))
     record.add("project", image.descriptor?.project)
     record.add("projectVersion", image.descriptor?.version)

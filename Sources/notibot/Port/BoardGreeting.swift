@@ -12,14 +12,28 @@ enum BoardGreeting {
   static func ask(
     _ name: PortName, bitsPerSecond: UInt32, within limit: Duration
   ) async throws -> ResetRun.Greeting? {
+    do {
+      return try await answer(name, bitsPerSecond: bitsPerSecond, within: limit)
+    } catch let error as NotibotError {
+      switch error.code {
+      case .deviceRestarted, .noAnswer, .incompatible: return nil
+      case .usage, .noBoard, .portBusy, .noPermission, .linkLost, .refused, .environment, .queueFull:
+        throw CommandFailure(error)
+      }
+    }
+  }
+
+  /// As `ask`; throws a `NotibotError` with the reason if no Notibot answers.
+  static func answer(
+    _ name: PortName, bitsPerSecond: UInt32, within limit: Duration
+  ) async throws -> ResetRun.Greeting {
     var options = DeviceOptions()
     options.bitsPerSecond = bitsPerSecond
     options.reconnection = .never
     let end = ContinuousClock.now + limit
-    for _ in 0...restartsLimit {
-      let left = end - .now
-      guard left > .zero else { return nil }
-      options.connectTimeout = left
+    var restarts = 0
+    while true {
+      options.connectTimeout = max(.milliseconds(1), end - .now)
       do {
         return try await withDevice(at: name, options: options) { device in
           let info = await device.info
@@ -27,15 +41,11 @@ enum BoardGreeting {
             address: device.address, bootID: info.bootID, resetReason: info.resetReason,
             uptimeMs: info.uptimeMs, info: info)
         }
-      } catch let error as NotibotError {
-        switch error.code {
-        case .deviceRestarted: continue
-        case .noAnswer, .incompatible: return nil
-        case .usage, .noBoard, .portBusy, .noPermission, .linkLost, .refused, .environment, .queueFull:
-          throw CommandFailure(error)
-        }
+      } catch let error as NotibotError
+        where error.code == .deviceRestarted && restarts < restartsLimit && .now < end
+      {
+        restarts += 1
       }
     }
-    return nil
   }
 }

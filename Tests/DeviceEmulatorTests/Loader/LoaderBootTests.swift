@@ -10,7 +10,7 @@ import Testing
   /// An image of an ESP32-C3 with one segment, built from its bytes.
   private func image(_ payload: [UInt8], address: UInt32, chipID: UInt8 = 5) -> [UInt8] {
     var bytes: [UInt8] = [
-      0xE9, 1, 2, 0x20, 0, 0, 0x38, 0x40, 0xEE, 0, 0, 0, chipID, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 0,
+      0xE9, 1, 2, 0, 0, 0, 0x38, 0x40, 0xEE, 0, 0, 0, chipID, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 0,
     ]
     bytes += littleEndian(address) + littleEndian(UInt32(payload.count)) + payload
     while bytes.count % 16 != 15 { bytes.append(0) }
@@ -66,6 +66,11 @@ import Testing
     var damaged = app("1.2.3")
     damaged[40] ^= 1
     let cases: [(NORFlash, String)] = [
+      (
+        flash(
+          (0, bootLoader.prefix(3) + [0x40] + bootLoader.dropFirst(4)), (0x8000, table), (0x1_0000, app("1"))),
+        "Detected size(1024k) smaller than the size in the binary image header(16384k)"
+      ),
       (flash((0, bootLoader)), "partition 0 invalid magic number 0xffff"),
       (flash((0, bootLoader), (0x8000, table)), "image at 0x10000 has invalid magic byte"),
       (flash((0, bootLoader), (0x8000, table), (0x1_0000, damaged)), "Checksum failed. Calculated 0x"),
