@@ -115,6 +115,22 @@ struct CrashDetectorTests {
     #expect(events(&button).names == ["warning watchdog", "boot POWERON"])
   }
 
+  @Test func `a panic of a Rust thread and the abort behind it are one crash`() {
+    let panic = """
+      thread 'main' panicked at src/main.rs:2:5:
+      oh no
+      note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+      """
+    var line = MonitoredLine()
+    line.receive(panic + "\nabort() was called at PC 0x42000010 on core 0\n\nRebooting...\n")
+    let crashes = events(&line).map { if case .crash(let crash) = $0 { crash.reason } else { "other" } }
+    #expect(crashes == ["thread 'main' panicked at src/main.rs:2:5: oh no"])
+    var caught = MonitoredLine()
+    caught.receive(panic + "I (5) app: goes on\n")
+    #expect(events(&caught).names == ["warning panic"])
+  }
+
   @Test func `a damaged heap is a warning until an assertion fails`() {
     var line = MonitoredLine()
     line.receive("CORRUPT HEAP: Bad head at 0x3ffb0000. Expected 0xabba1234 got 0x0\nI (1) app: next\n")

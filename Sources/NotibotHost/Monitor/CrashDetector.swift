@@ -170,6 +170,7 @@ struct CrashDetector: Equatable, Sendable {
       return Self.isDump(text) || LogLine(line) == nil && report.crash.lines.count < Self.doubtfulLinesLimit
     case (nil, .known(let severity)):
       return severity == .fatal && report.continuation == nil || Self.isDump(text)
+        || report.reason == .andNextLine && report.crash.lines.count == 1
         || report.continuation?.matches(text) == true || Self.isOfDump(line)
     }
   }
@@ -264,6 +265,9 @@ extension CrashDetector.Report {
     var found: String?
     switch reason {
     case .line: break
+    case .andNextLine:
+      let next = texts.dropFirst().prefix(1).filter { !$0.hasPrefix("note: ") && !$0.isEmpty }
+      found = ([crash.reason] + next).joined(separator: " ")
     case .parentheses:
       // "Guru Meditation Error: Core  0 panic'ed (Load access fault). Exception was unhandled."
       found = String(crash.reason.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" })

@@ -47,6 +47,8 @@ struct CrashFormat: Sendable {
     case line
     /// The first parentheses: `Core  0 panic'ed (LoadProhibited)`.
     case parentheses
+    /// The next line belongs to the report, and to the reason unless it is a note.
+    case andNextLine
     /// The next lines, up to an empty one.
     case nextLines
     /// A later line, behind this label.
@@ -146,6 +148,9 @@ struct CrashFormat: Sendable {
     CrashFormat("Factory app partition is not bootable", .tag("boot"), boot),
     CrashFormat("No bootable app partitions in the", .tag("boot"), boot),
     CrashFormat("No bootable test partition", .tag("boot"), boot),
+    CrashFormat("Image in the primary slot is not valid!", .anywhere, mcuboot),
+    CrashFormat("Unable to find bootable image", .anywhere, mcuboot),
+    CrashFormat("Load header magic verification failed.", .anywhere, mcuboot),
 
     // Rust.
     CrashFormat(
@@ -158,7 +163,7 @@ struct CrashFormat: Sendable {
     CrashFormat("Exception '", .anywhere, .begins(.panic, .fatal, until: .handler), shape: #"' .*mepc=0x"#),
     CrashFormat(
       "thread '", .start, .begins(.panic, .warning, until: .otherLine(than: "^(note: run with|called `|  )")),
-      shape: "' panicked at "),
+      shape: "' panicked at ", reason: .andNextLine),
 
     // Zephyr.
     CrashFormat(">>> ZEPHYR FATAL ERROR 2: ", .anywhere, .begins(.stackOverflow, .fatal, until: zephyr)),
@@ -178,10 +183,13 @@ struct CrashFormat: Sendable {
       .begins(.panic, .warning, until: .otherLine(than: #"\.crash:\d+\]"#)), reason: .label("Reason: ")),
 
     // ESP8266 Arduino.
-    CrashFormat("Fatal exception (", .start, .begins(.panic, .fatal, until: .handler), shape: #"\(\d+\):?"#),
+    CrashFormat(
+      "Fatal exception ", .start, .begins(.panic, .fatal, until: .handler),
+      shape: #"^Fatal exception (\(\d+\)|\d+\()"#),
     CrashFormat(
       "Exception (", .start, .begins(.panic, .fatal, until: .handler), shape: #"^Exception \(\d+\):"#),
     CrashFormat("Soft WDT reset", .start, .begins(.watchdog, .fatal, until: .handler), shape: #"reset\s*$"#),
+    CrashFormat("wdt reset", .start, .begins(.watchdog, .fatal, until: .handler), shape: #"^wdt reset\s*$"#),
     CrashFormat("<<<stack<<<", .start, .ends),
 
     // The ends.
@@ -199,6 +207,8 @@ struct CrashFormat: Sendable {
     until: .otherLine(than: "^(invalid header: |flash read err|csum err|ets_main|user code done)"))
   private static let boot = Role.begins(
     .bootFailure, .warning, until: .otherLine(than: #"^\S+ \(\d+\) (boot|flash_parts|esp_image): "#))
+  private static let mcuboot = Role.begins(
+    .bootFailure, .fatal, until: .otherLine(than: #"ERR|E: |<err>"#))
   private static let zephyr = End.otherLine(than: #"> os: |^(E|FATAL): |^ *\*"#)
 
   // MARK: Finding
