@@ -29,6 +29,25 @@ import Testing
     }
   }
 
+  @Test func `level, buttons and the optional keys of a file reach a display that has them`() async throws {
+    let words = ["send", "--timestamp", "1", "Deploy?", "--level", "critical", "--actions", "Yes, No"]
+    let four = #"{"app":"","title":"","text":"Deploy?","timestamp":1"#
+    let keys = #","lvl":3,"act":["Yes","No"]}"#
+    try await withEmulator { emulator in
+      let ending = try await Program(words + ["-p", emulator.port]).ending()
+      #expect(ending.status == .exited(0) && ending.errors == "")
+      let file = four + #","id":7,"ev":"r""# + keys
+      #expect(try await run("send", "-p", emulator.port, "--file", "-", input: file).status == .exited(0))
+      #expect(try await emulator.stored() == [four + keys, four + keys])
+    }
+    try await withEmulator("--profile", "firmware") { emulator in
+      let ending = try await Program(words + ["-p", emulator.port]).ending()
+      #expect(ending.status == .exited(0) && ending.errors.contains("has no levels and buttons"))
+      #expect(try await emulator.stored() == [four + "}"])
+    }
+    #expect(try await Program(words + ["--actions", "A,A"]).ending().status == .exited(2))
+  }
+
   @Test func `the text is an argument, or standard input as it is`() async throws {
     try await withEmulator { emulator in
       let words = ["send", "-p", emulator.port, "--timestamp", "1", "--title", "t"]

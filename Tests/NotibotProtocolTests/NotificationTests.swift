@@ -75,7 +75,7 @@ struct NotificationTests {
   @Test func `JSON before the cut can be long, and is otherwise checked as strictly`() throws {
     let long = String(repeating: "x", count: 600)
     let json = #"{"app":"\#(long)","title":"\#(long)","text":"\#(long)","timestamp":1}"#
-    let read = try DisplayNotification(parsingUncut: Array(json.utf8))
+    let read = try DisplayNotification(parsingDetailed: Array(json.utf8))
     #expect(read == DisplayNotification(app: long, title: long, text: long, timestamp: 1))
     for (old, new, reason) in [
       ("\"title\"", "\"app\"", NotificationError.Reason.repeatedKey),
@@ -83,7 +83,7 @@ struct NotificationTests {
       (":1}", ":1}x", .trailingBytes), (":1}", ":1,\"z\":[[[[[[[[[[[[1]]]]]]]]]]]]}", .tooDeep),
     ] {
       let error = #expect(throws: NotificationError.self) {
-        try DisplayNotification(parsingUncut: Array(json.replacing(old, with: new).utf8))
+        try DisplayNotification(parsingDetailed: Array(json.replacing(old, with: new).utf8))
       }
       #expect(error?.reason == reason)
     }

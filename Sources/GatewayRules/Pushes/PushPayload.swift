@@ -49,7 +49,9 @@ package struct PushPayload: Hashable, Sendable {
     category = aps["category"]?.string
     threadID = aps["thread-id"]?.string
     // An unknown name is the default level.
-    interruptionLevel = aps["interruption-level"].map { NotificationDetails.Level(apnsName: $0.string) }
+    interruptionLevel = aps["interruption-level"].map {
+      $0.string.flatMap(NotificationDetails.Level.init(name:)) ?? .active
+    }
     if let event = aps["event"]?.string {
       guard event == "update" || event == "end" || event == "start" else { return nil }
       activity = Activity(
@@ -69,18 +71,5 @@ package struct PushPayload: Hashable, Sendable {
     return Alert(
       title: text("title", localised: "title-loc"), subtitle: text("subtitle", localised: "subtitle-loc"),
       body: text("body", localised: "loc"))
-  }
-}
-
-extension NotificationDetails.Level {
-  /// The level with this name of `interruption-level`; unknown names are `active`.
-  init(apnsName name: String?) {
-    self =
-      switch name {
-      case "passive": .passive
-      case "time-sensitive": .timeSensitive
-      case "critical": .critical
-      case _: .active
-      }
   }
 }

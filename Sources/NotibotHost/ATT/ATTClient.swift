@@ -42,6 +42,8 @@ struct ATTClient: Equatable, Sendable {
     /// The MTU that this side announces.
     var mtu: UInt16
     var isProfileKnown: Bool
+    /// Whether the keys of NTF-20 are written.
+    var hasOptionalKeys = false
   }
 
   enum Operation: Equatable {
@@ -118,7 +120,14 @@ struct ATTClient: Equatable, Sendable {
     if case .down(let reason) = state { return complete(id, .failed(.notSent(reason))) }
     guard waiting.count < waitingLimit else { return complete(id, .failed(.queueFull)) }
     switch request {
-    case .send(let notification): submitWrite(id: id) { pdu in _ = notification.encode(into: &pdu) }
+    case .send(let notification):
+      let hasOptionalKeys = bearer.hasOptionalKeys
+      submitWrite(id: id) { pdu in
+        _ =
+          hasOptionalKeys
+          ? WrittenNotification(notification: notification).encode(into: &pdu)
+          : notification.encode(into: &pdu)
+      }
     case .sendEncoded(let json): submitWrite(id: id) { pdu in pdu.append(contentsOf: json) }
     case .readCount: waiting.append(Waiting(id: id, operation: .readCount))
     case .subscribe(let subscriptions): waiting.append(Waiting(id: id, operation: .subscribe(subscriptions)))

@@ -348,15 +348,3 @@ extension OutboxEntry.State {
     }
   }
 }
-
-extension NotificationDetails.Level {
-  /// The spelling in the journal and on the screen.
-  package var name: String {
-    switch self {
-    case .passive: "passive"
-    case .active: "active"
-    case .timeSensitive: "time-sensitive"
-    case .critical: "critical"
-    }
-  }
-}

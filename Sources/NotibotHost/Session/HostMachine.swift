@@ -318,7 +318,8 @@ package struct HostMachine: Equatable, Sendable {
     let limit = isPipelined ? min(configuration.limits.requests, answer.limits.requests) : 1
     return ATTClient.Bearer(
       requestsLimit: Int(limit), mtu: configuration.limits.mtu,
-      isProfileKnown: answer.profileHash.map(configuration.knownProfileHashes.contains) ?? false)
+      isProfileKnown: answer.profileHash.map(configuration.knownProfileHashes.contains) ?? false,
+      hasOptionalKeys: features.contains(.optionalKeys))
   }
 
   // MARK: The stalled application (LNK-54)

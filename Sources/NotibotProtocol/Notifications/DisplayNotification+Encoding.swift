@@ -32,9 +32,9 @@ extension DisplayNotification {
     return cut == withoutNull ? .nothing : .fields
   }
 
-  /// The members that lose their end in ``encode(into:)``, of `app`, `title` and `text`.
-  package var cutMembers: [String] {
-    let (whole, cut) = (withoutNull, cutToFit(tailBytes: 0))
+  /// The members that lose their end in `encode(with:into:)`, of `app`, `title` and `text`.
+  func cutMembers(tailBytes: Int) -> [String] {
+    let (whole, cut) = (withoutNull, cutToFit(tailBytes: tailBytes))
     let members = [
       ("app", whole.app, cut.app), ("title", whole.title, cut.title), ("text", whole.text, cut.text),
     ]

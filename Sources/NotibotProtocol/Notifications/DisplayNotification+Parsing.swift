@@ -5,12 +5,8 @@ extension DisplayNotification {
   }
 
   /// Parses JSON that is not yet cut to a device's limits (NTF-7): of any length that the caller
-  /// allows, with all other checks of NTF-1 to NTF-5.
-  package init(parsingUncut json: [UInt8]) throws(NotificationError) {
-    self = try WrittenNotification(parsingUncut: json, keys: .four).notification
-  }
-
-  /// The same with the details of NTF-20. An identity is checked and ignored.
+  /// allows, with all other checks of NTF-1 to NTF-5 and the details of NTF-20. An identity is
+  /// checked and ignored.
   package init(parsingDetailed json: [UInt8]) throws(NotificationError) {
     self = try WrittenNotification(parsingUncut: json, keys: .all).notification
   }

@@ -12,6 +12,22 @@ public struct NotificationDetails: Hashable, Sendable {
     /// Must not be missed.
     case critical = 3
 
+    /// The spelling in options, files, Apple's pushes and on the screen.
+    package var name: String {
+      switch self {
+      case .passive: "passive"
+      case .active: "active"
+      case .timeSensitive: "time-sensitive"
+      case .critical: "critical"
+      }
+    }
+
+    /// The level with this ``name``; `nil` if there is none.
+    package init?(name: String) {
+      guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+      self = level
+    }
+
     /// The order of NTF-20: passive, active, time-sensitive, critical.
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }

@@ -11,13 +11,24 @@ extension WrittenNotification {
   /// their own limits, so that the optional keys have at most 239 bytes in total; then the four
   /// keys are cut. Source: PROTOCOL.md NTF-7, NTF-20.
   package func encode(into bytes: inout [UInt8]) -> DisplayNotification.Cut {
-    let details = notification.details
-    let group = Self.cut(details.group, toBytes: NotificationLimits.groupBytes)
-    let labels = details.actions.prefix(NotificationLimits.actions).map {
+    let (group, labels) = cutDetails
+    let cut = notification.encode(with: tail(group: group, labels: labels), into: &bytes)
+    return group == notification.details.group && labels == notification.details.actions ? cut : .fields
+  }
+
+  /// The members that are cut to fit.
+  package var cutMembers: [String] {
+    let (group, labels) = cutDetails
+    return notification.cutMembers(tailBytes: tail(group: group, labels: labels).count)
+      + (group == notification.details.group ? [] : ["grp"])
+      + (labels == notification.details.actions ? [] : ["act"])
+  }
+
+  private var cutDetails: (group: String, labels: [String]) {
+    let labels = notification.details.actions.prefix(NotificationLimits.actions).map {
       Self.cut($0, toBytes: NotificationLimits.actionBytes)
     }
-    let cut = notification.encode(with: tail(group: group, labels: labels), into: &bytes)
-    return group == details.group && labels == details.actions ? cut : .fields
+    return (Self.cut(notification.details.group, toBytes: NotificationLimits.groupBytes), labels)
   }
 
   /// `text` within `limit` bytes of JSON, including escapes. Source: PROTOCOL.md NTF-20.

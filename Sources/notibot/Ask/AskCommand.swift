@@ -32,7 +32,7 @@ struct AskCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Labels of the buttons, 1 to 4, separated by commas; each at most 24 bytes.", valueName: "labels"))
-  var actions = "Approve,Deny"
+  var actions = ActionLabels(labels: ["Approve", "Deny"])
 
   @Option(
     help: ArgumentHelp(
@@ -54,24 +54,10 @@ struct AskCommand: AsyncParsableCommand {
   /// With its unit.
   private var limitText: String { Int(timeout) == nil ? timeout.printable : timeout + "s" }
 
-  private var labels: [String] {
-    actions.split(separator: ",", omittingEmptySubsequences: false).map { label in
-      label.trimmingCharacters(in: .whitespaces)
-    }
-  }
-
   func validate() throws {
     guard Self.seconds(timeout) != nil else {
       throw ValidationError("--timeout must be 1s to 24h, such as 90s, 10m or 1h")
     }
-    guard (1...NotificationLimits.actions).contains(labels.count),
-      labels.allSatisfy({ (1...NotificationLimits.actionBytes).contains($0.utf8.count) })
-    else {
-      throw ValidationError(
-        "--actions must be 1 to \(NotificationLimits.actions) labels of 1 to "
-          + "\(NotificationLimits.actionBytes) bytes, with commas between them")
-    }
-    guard Set(labels).count == labels.count else { throw ValidationError("--actions has a label twice") }
   }
 
   func run() async throws {
@@ -95,7 +81,7 @@ struct AskCommand: AsyncParsableCommand {
     let now = Int64(Date().timeIntervalSince1970)
     var details = NotificationDetails()
     details.level = .timeSensitive
-    details.actions = labels
+    details.actions = actions.labels
     // If this process is killed, the question still leaves the display.
     details.expires = UInt32(clamping: now + seconds + 1)
     let question = DisplayNotification(
@@ -130,7 +116,7 @@ struct AskCommand: AsyncParsableCommand {
     case .action(let number):
       record.action = number
       // Of another device or program: there is no such label.
-      record.choice = labels.indices.contains(Int(number)) ? labels[Int(number)] : nil
+      record.choice = actions.labels.dropFirst(Int(number)).first
     case .left(let reason): record.reason = reason
     case .timedOut: record.reason = "timeout"
     case .notShown: record.reason = "notShown"

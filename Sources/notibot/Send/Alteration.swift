@@ -29,19 +29,21 @@ struct Alteration: Hashable, Sendable {
 }
 
 extension Alteration {
-  /// The alteration of the four fields that `send` writes.
+  /// The alteration of a notification without an identity, as `send` writes it.
   init(of notification: DisplayNotification) {
-    var json: [UInt8] = []
-    self.init(isCut: notification.encode(into: &json) == .fields)
-    cutMembers = isCut ? notification.cutMembers : nil
+    self.init(of: WrittenNotification(notification: notification))
   }
 
-  /// The alteration of all fields that `forward` writes, with the longest possible identity.
+  /// The alteration of a notification that `forward` writes, with the longest possible identity.
   init(ofIdentified notification: DisplayNotification) {
     let identity = NotificationIdentity(id: .max, revision: .max, change: .added, source: .max)
+    self.init(of: WrittenNotification(notification: notification, identity: identity))
+  }
+
+  private init(of written: WrittenNotification) {
     var json: [UInt8] = []
-    let written = WrittenNotification(notification: notification, identity: identity)
     self.init(isCut: written.encode(into: &json) == .fields)
+    cutMembers = isCut ? written.cutMembers : nil
   }
 
   /// Whether the argument of this program that was decoded as `text` was not UTF-8.

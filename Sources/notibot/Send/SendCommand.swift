@@ -12,7 +12,8 @@ struct SendCommand: AsyncParsableCommand {
       The exit code is 0 only if the device accepted every notification. Text that exceeds the device's limits is \
       truncated with a warning; with --strict the notification is not sent.
 
-      A file has one JSON document per line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}. \
+      A file has one JSON document per line: {"app":"Messages","title":"Jane Doe","text":"Hi","timestamp":1234567890}, \
+      with lvl, cat, grp, act, exp and fl if you like. \
       At an invalid line the command stops with exit code 2; the lines before it have been sent.
       """)
 
@@ -33,6 +34,14 @@ struct SendCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Time in seconds since 1970-01-01 UTC (default: now).", valueName: "seconds"))
   var timestamp: UInt32?
 
+  @Option(help: "How urgent it is.")
+  var level: NotificationDetails.Level?
+
+  @Option(
+    help: ArgumentHelp(
+      "Labels of buttons, separated by commas; 'notibot watch' shows presses.", valueName: "labels"))
+  var actions: ActionLabels?
+
   @Option(
     help: ArgumentHelp(
       "Send one notification per line of this NDJSON file; - is standard input.", valueName: "path")
@@ -49,7 +58,8 @@ struct SendCommand: AsyncParsableCommand {
     guard message == nil || text == nil else {
       throw ValidationError("the text is given twice: as an argument and with --text")
     }
-    let hasFields = [message, app, title, text].contains { $0 != nil } || timestamp != nil
+    let hasFields =
+      [message, app, title, text].contains { $0 != nil } || timestamp != nil || level != nil || actions != nil
     switch (file, hasFields) {
     case (.some, true):
       throw ValidationError("--file cannot be combined with the fields of a notification")
@@ -109,7 +119,14 @@ struct SendCommand: AsyncParsableCommand {
   private var single: DisplayNotification {
     DisplayNotification(
       app: app ?? "", title: title ?? "", text: message ?? text ?? "",
-      timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)))
+      timestamp: timestamp ?? UInt32(clamping: Int(Date().timeIntervalSince1970)), details: details)
+  }
+
+  private var details: NotificationDetails {
+    var details = NotificationDetails()
+    details.level = level ?? details.level
+    details.actions = actions?.labels ?? []
+    return details
   }
 
   private func alteration(of notification: DisplayNotification) -> Alteration {
@@ -121,6 +138,9 @@ struct SendCommand: AsyncParsableCommand {
   private func sendOne(_ device: Device, _ report: SendReport) async throws {
     let notification = single
     let alteration = alteration(of: notification)
+    if notification.details != NotificationDetails(), await !device.info.hasIdentity {
+      Output.note("warning: the device has no levels and buttons: it gets app, title, text and time alone")
+    }
     do {
       try await device.send(notification)
       report.add(1, .success(()), alteration)
@@ -166,7 +186,7 @@ struct NotificationLine: Sendable {
     for line in lines {
       do {
         // Too long for the device is not too long for a file: the host cuts (PROTOCOL.md NTF-7).
-        let notification = try DisplayNotification(parsingUncut: line.bytes)
+        let notification = try DisplayNotification(parsingDetailed: line.bytes)
         let alteration = Alteration(of: notification)
         guard !isStrict || alteration.isNone else {
           let failure = CommandFailure(

@@ -22,8 +22,9 @@ extension ShareServer {
         id, request.id, .usage, "this is not a notification",
         #"send it as "notification":{"app":"…","title":"…","text":"…","timestamp":1234567890}"#)
     }
-    let notification = DisplayNotification(
-      app: given.app, title: given.title, text: given.text, timestamp: given.timestamp)
+    let notification = WrittenNotification(
+      notification: DisplayNotification(
+        app: given.app, title: given.title, text: given.text, timestamp: given.timestamp))
     var json: [UInt8] = []
     let isCut = notification.encode(into: &json) == .fields
     let cutMembers = isCut ? notification.cutMembers : nil
