@@ -24,6 +24,12 @@ package enum BuiltFile {
     .first(where: FileManager.default.isReadableFile(atPath:))
   }
 
+  /// The folder of the pages, as installed or of the repository.
+  package static var docs: String? {
+    installed("doc/notibot/docs")
+      ?? path("docs/PROTOCOL.md", in: "", orAbove: 4).map { String($0.dropLast("/PROTOCOL.md".count)) }
+  }
+
   private static var program: URL? {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
       .map(URL.init(fileURLWithPath:))

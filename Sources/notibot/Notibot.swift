@@ -8,7 +8,7 @@ struct Notibot: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "notibot",
     abstract: "Communicate with Notibot boards over USB serial, test them, and emulate them.",
-    discussion: Examples.pages + "\n\n" + FailureKind.helpTable(),
+    discussion: "PAGES\n  docs/NAME.md is printed by: notibot docs NAME\n\n" + FailureKind.helpTable(),
     version: "0.1.0" + String(cString: notibot_build_note()),
     groupedSubcommands: [
       CommandGroup(
@@ -28,7 +28,8 @@ struct Notibot: AsyncParsableCommand {
         subcommands: [BenchCommand.self, ReportCommand.self, SimulateCommand.self, DamageCommand.self]),
       CommandGroup(name: "Receive pushes", subcommands: [GatewayCommand.self]),
       CommandGroup(
-        name: "Set up", subcommands: [DoctorCommand.self, UdevRulesCommand.self, ImageCommand.self]),
+        name: "Set up",
+        subcommands: [DoctorCommand.self, UdevRulesCommand.self, ImageCommand.self, DocsCommand.self]),
     ]
   )
 

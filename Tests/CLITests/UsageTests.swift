@@ -23,7 +23,7 @@ import Testing
     ],
     "TEST": ["test", "soak"], "EMULATE": ["emulate", "control", "view", "proxy"],
     "MEASURE": ["bench", "report", "simulate", "damage"], "RECEIVE PUSHES": ["gateway"],
-    "SET UP": ["doctor", "udev-rules", "image"],
+    "SET UP": ["doctor", "udev-rules", "image", "docs"],
   ]
   static let exitCodes = [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 130, 143]
 
@@ -73,7 +73,7 @@ import Testing
 
   @Test func `each command has a page of help, without the table of exit codes`() async throws {
     let commands = try await commands()
-    #expect(commands.count == 26)
+    #expect(commands.count == 27)
     for command in commands {
       let ending = try await run(command.commandName, "--help")
       #expect(ending.status == .exited(0))
@@ -141,6 +141,14 @@ import Testing
     #expect(ending.status == .exited(18))
     #expect(ending.errors.contains("swift build --traits Gateway --product notibot-gateway"))
     #expect(ending.output == "")
+  }
+
+  @Test func `docs prints the pages of this version`() async throws {
+    let list = try await run("docs")
+    #expect(list.status == .exited(0) && list.lines.contains { $0.hasPrefix("PROTOCOL ") })
+    let page = try await run("docs", "docs/cli.md")
+    #expect(page.lines.first == "# The command line" && page.status == .exited(0))
+    #expect(try await run("docs", "../README").status == .exited(2))
   }
 
   @Test func `udev-rules prints the rules and nothing else`() async throws {

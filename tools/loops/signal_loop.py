@@ -34,6 +34,7 @@ SEND = ["--app", "a", "--title", "b", "--text", "c"]
 # What each command is started with. PORT is replaced by one of `PORTS`, FOLDER by the round's own
 # folder.
 VARIANTS = {
+    "docs": [[], ["CLI"]],
     "devices": [[], ["--probe"], ["--watch"]],
     "send": [["-p", "PORT", *SEND], ["-p", "emu:", "--file", "FOLDER/fifo"], ["-p", "emu:", "--file", "-"]],
     "forward": [

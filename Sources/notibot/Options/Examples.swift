@@ -1,5 +1,3 @@
-import Rigs
-
 /// The examples in the help of the commands. A test parses each of them.
 enum Examples {
   /// Command lines without the program's name, each with its purpose.
@@ -11,6 +9,10 @@ enum Examples {
     "send": [
       ("send 'Build done'", "to the only board that is connected"),
       ("send --app CI --title main - < result.txt", "with the text from a file"),
+      (
+        "send 'Deploy?' --level time-sensitive --actions Yes,No",
+        "with buttons; 'notibot watch' shows presses"
+      ),
       ("send -p emu: --file messages.ndjson", "one document per line, to an emulated board"),
     ],
     "count": [("count -p /dev/ttyACM0", "of the board at this port")],
@@ -51,17 +53,13 @@ enum Examples {
     "bench": [("bench -p emu:", "throughput and round trips")],
     "report": [("report compare old.json new.json", "exit code 1 if the new one is worse")],
     "image": [("image info build/app.bin", "chip, version and hashes of a file")],
+    "docs": [("docs CLI", "this version's page about the command line")],
     "doctor": [("doctor --json", "for a script")],
     "devices": [
       ("devices --probe", "with the answer of each board"),
       ("devices --watch", "what is plugged and unplugged"),
     ],
   ]
-
-  /// Where the pages are that help and messages name.
-  static var pages: String {
-    "PAGES\n  docs/NAME.md is a page in " + (BuiltFile.installed("doc/notibot/docs") ?? "the repository")
-  }
 
   /// The block of a command's help; `nil`: there is none. The program's own has an empty name.
   static func of(_ command: Substring) -> String? {
