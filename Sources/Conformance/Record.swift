@@ -10,6 +10,20 @@ package final class Record {
   /// The maximum number of different findings: a loop over a thousand inputs need not report each.
   package static let findingsLimit = 8
 
+  /// Bytes that passed at once.
+  struct Passed {
+    var bytes: [UInt8]
+    var isSent: Bool
+    var time: Instant
+  }
+
+  /// Bytes kept for a trace, at most.
+  static let passedLimitBytes = 64 << 20
+  /// All bytes that passed, from the first on, if they are kept for a trace.
+  private(set) var passed: [Passed] = []
+  private var passedBytes = 0
+  var isTraced = false
+
   private enum Content {
     case bytes([UInt8], isSent: Bool, omitted: Int)
     case step(String)
@@ -42,6 +56,10 @@ package final class Record {
 
   /// Notes bytes that passed.
   package func note(_ bytes: [UInt8], isSent: Bool, at time: Instant) {
+    if isTraced, passedBytes < Self.passedLimitBytes {
+      passed.append(Passed(bytes: bytes, isSent: isSent, time: time))
+      passedBytes += bytes.count
+    }
     let kept = Array(bytes.prefix(Self.entryLimitBytes))
     add(.bytes(kept, isSent: isSent, omitted: bytes.count - kept.count), at: time)
   }

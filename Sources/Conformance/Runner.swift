@@ -56,6 +56,13 @@ package struct Runner {
   private let gauge: (any LatenessGauge)?
   private let turns: BenchTurns
   private let waitsLong: Bool
+  private var trace: TraceFolder?
+
+  /// A runner with the policy of a run.
+  init(rig: any Rig, seed: UInt64, policy: RunPolicy) {
+    self.init(rig: rig, seed: seed, waitsLong: policy.waitsLong)
+    trace = policy.trace
+  }
 
   /// - Parameters:
   ///   - seed: decides the nonces, noise and faults of every case.
@@ -130,6 +137,8 @@ package struct Runner {
       return CaseRun(Outcome(of: error), lateness: await gauge?.endWindow())
     }
     bench.waitsLong = waitsLong
+    bench.record.isTraced = trace != nil
+    defer { trace?.write(bench.record, of: testCase) }
     var outcome = Outcome.passed
     do {
       try await testCase.run(bench)

@@ -58,7 +58,7 @@ import Testing
   @Test func `the suite reports the cases that a connection cannot run`() async throws {
     try await withAttributes { emulator, path in
       let ending = try await run(
-        "test", "--att", "unix:\(path)", "--control", emulator.control, "--filter", "ATT-17|NTF-30")
+        "test", "--att", "unix:\(path)", "--control", emulator.control, "--filter", "ATT-17|NTF-30", "-v")
       #expect(ending.status == .exited(0))
       #expect(ending.output.contains("Skipped, needs session"))
       #expect(!ending.output.contains(" failed") && !ending.output.contains(" errored"))

@@ -11,8 +11,8 @@ import Testing
       try await withEmulator("--profile", "quiet") { two in
         let directory = try TemporaryDirectory()
         let ending = try await run(
-          "test", "-p", one.port, "-p", two.port, "--filter", Self.filter, "--junit", directory.file("j.xml"),
-          "--json", directory.file("j.json"))
+          "test", "-p", one.port, "-p", two.port, "--filter", Self.filter, "--verbose", "--junit",
+          directory.file("j.xml"), "--json", directory.file("j.json"))
         #expect(ending.status == .exited(0), "\(ending.output)\(ending.errors)")
         #expect(ending.lines.contains { $0.hasPrefix("[\(one.port)]   ok ") })
         #expect(ending.lines.contains { $0.hasPrefix("[\(two.port)]   ok ") })

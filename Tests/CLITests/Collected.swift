@@ -44,10 +44,11 @@ final class Collected: Sendable {
     await wait { $0.hasEnded ? String(decoding: $0.bytes, as: UTF8.self) : nil }
   }
 
-  /// Returns when the output contains the text, or has ended.
-  func contains(_ text: String) async -> Bool {
+  /// Returns when the output contains the text that often, or has ended.
+  func contains(_ text: String, times: Int = 1) async -> Bool {
     await wait { state in
-      if String(decoding: state.bytes, as: UTF8.self).contains(text) { return true }
+      let parts = String(decoding: state.bytes, as: UTF8.self).components(separatedBy: text)
+      if parts.count > times { return true }
       return state.hasEnded ? false : nil
     }
   }

@@ -217,6 +217,26 @@ struct FlashTests {
     }
   }
 
+  @Test func `--watch tests each build, and survives one that is missing or half written`() async throws {
+    try await withChip { emulator in
+      let app = URL(fileURLWithPath: directory.file("app.bin"))
+      let old = try Data(contentsOf: app)
+      let run = try program(
+        emulator, Self.whole + ["--watch", "--then-test", "--quick", "--filter", "^ATT-5/"])
+      #expect(await run.errors.contains("waiting for a change of "))
+      try old.prefix(5000).write(to: app)
+      #expect(await run.errors.contains("it is cut off"))
+      try FileManager.default.removeItem(at: app)
+      try Data(contentsOf: URL(fileURLWithPath: directory.file("new.bin"))).write(to: app)
+      #expect(await run.output.contains("1.0.2"))
+      #expect(await run.errors.contains("waiting for a change of ", times: 3))
+      run.send(SIGINT)
+      let ending = await run.ending()
+      #expect(ending.status == .exited(130))
+      #expect(ending.output.components(separatedBy: "which does not replace a whole run").count == 3)
+    }
+  }
+
   @Test func `another chip, another board and a small flash are refused before anything is written`()
     async throws
   {

@@ -16,11 +16,12 @@ import Testing
     let fault = try await fault()
     let directory = try TemporaryDirectory()
     let ending = try await run(
-      "test", "--rig", "emulator", "--symmetric", fault.name, "--filter", "^\(fault.testCase)$", "--html",
+      "test", "--rig", "emulator", "--symmetric", fault.name, "--filter", "^\(fault.testCase)$", "-v",
+      "--html",
       directory.file("r.html"), "--json", directory.file("r.json"))
     #expect(ending.status == .exited(1))
     for text in [
-      "NTF-1, docs/PROTOCOL.md: A write of Data is one notification", "Usually: ", "< HELLO: VERSIONS 1-1",
+      "NTF-1, docs/PROTOCOL.md: A write of Data is one notification", "< HELLO: VERSIONS 1-1",
       "console: ESP-ROM", "Write Data, 70 bytes, \"{\"app\":\"Rig\"",
     ] {
       #expect(ending.output.contains(text), "\(text)")
@@ -28,7 +29,8 @@ import Testing
     #expect(!ending.output.contains(".swift"))
     let page = try directory.contents(of: "r.html")
     for text in [
-      "Not passed: ", "0 of 1 cases passed, 1 failed", "<svg class=\"wire\"", "Usually: ", "HELLO: VERSIONS",
+      "Not passed: ", "0 of 1 cases passed, 1 failed", "<svg class=\"wire\"", "Start with the first",
+      "HELLO: VERSIONS",
     ] {
       #expect(page.contains(text), "\(text)")
     }

@@ -109,20 +109,56 @@ import Testing
   @Test func `a run over a port passes on a good device`() async throws {
     try await withEmulator { emulator in
       let ending = try await run(
-        "test", "-p", emulator.port, "--control", emulator.control, "--filter", "^ATT-5/")
+        "test", "-p", emulator.port, "--control", emulator.control, "--filter", "^ATT-5/", "--verbose")
       #expect(ending.status == .exited(0), "\(ending.output)")
       #expect(ending.output.contains("ATT-5/"))
       try await expectFree(emulator)
     }
   }
 
+  @Test func `--quick runs a part, and says so`() async throws {
+    let directory = try TemporaryDirectory()
+    let ending = try await run(
+      "test", "-p", "emu:", "--quick", "--junit", directory.file("j.xml"), "--json", directory.file("j.json"))
+    #expect(ending.status == .exited(0), "\(ending.output)")
+    #expect(ending.lines.count <= 30)
+    let part = try #require(JSON(parsing: try directory.contents(of: "j.json"))["part"].string)
+    #expect(part.contains(/^--quick: \d+ of \d+ cases$/) && ending.output.contains(part))
+    #expect(try directory.contents(of: "j.xml").contains("<testsuites name=\"notibot conformance, \(part)\""))
+  }
+
+  @Test func `--trace writes what passed, and refuses a folder that cannot be written`() async throws {
+    let directory = try TemporaryDirectory()
+    let folder = directory.file("trace")
+    let ending = try await run("test", "-p", "emu:", "--filter", "^ATT-5/writes-in-order$", "--trace", folder)
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    let sent = try Data(contentsOf: URL(fileURLWithPath: folder + "/ATT-5_writes-in-order.to-device.bin"))
+    // A SYN between zeros.
+    #expect(sent.first == 0 && sent.contains(Data("NBOT".utf8)))
+    let capture = try Data(contentsOf: URL(fileURLWithPath: folder + "/ATT-5_writes-in-order.pcapng"))
+    #expect(capture.starts(with: [0x0A, 0x0D, 0x0D, 0x0A, 28, 0, 0, 0, 0x4D, 0x3C, 0x2B, 0x1A]))
+    var blocks: [UInt32] = []
+    var offset = 0
+    while offset + 12 <= capture.count {
+      let words = [0, 4].map { start in
+        (0..<4).reduce(UInt32(0)) { $0 | UInt32(capture[offset + start + $1]) << (8 * UInt32($1)) }
+      }
+      blocks.append(words[0])
+      offset += Int(words[1])
+    }
+    #expect(
+      offset == capture.count && blocks.prefix(2) == [0x0A0D_0D0A, 1] && Set(blocks.dropFirst(2)) == [6])
+    let refused = try await run("test", "-p", "emu:", "--trace", "/proc/trace")
+    #expect(refused.status == .exited(18) && refused.output == "", "\(refused.errors)")
+  }
+
   @Test func `an interrupted run writes its reports and ends its emulator`() async throws {
     let directory = try TemporaryDirectory()
     let program = try Program([
-      "test", "--rig", "pty", "--junit", directory.file("j.xml"), "--json", directory.file("j.json"),
+      "test", "--rig", "pty", "-v", "--junit", directory.file("j.xml"), "--json", directory.file("j.json"),
     ])
     // The heading, and the line of the first case.
-    _ = try await program.output.line(5)
+    _ = try await program.output.line(4)
     program.send(SIGINT)
     let ending = await program.ending()
     #expect(ending.status == .exited(130))

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func `the report moves to stderr when stdout has the JSON`() async throws {
-    let ending = try await run("test", "--rig", "emulator", "--filter", "FRM-1/", "--json", "-")
+    let ending = try await run("test", "--rig", "emulator", "--filter", "FRM-1/", "--verbose", "--json", "-")
     #expect(try JSON(parsing: ending.output)["schema"] == "notibot.conformance")
     #expect(ending.errorLines.contains { $0.hasPrefix("  ok ") })
   }
@@ -47,7 +47,7 @@ import Testing
     async throws
   {
     let ending = try await run(
-      "test", "--rig", "emulator", "--filter", "FRM-1/", environment: environment, streams: .terminal)
+      "test", "--rig", "emulator", "--filter", "FRM-1/", "-v", environment: environment, streams: .terminal)
     #expect(ending.status == .exited(0))
     #expect(ending.output.contains("FRM-1/"))
     #expect(ending.output.contains("\u{1B}[") == isColoured)

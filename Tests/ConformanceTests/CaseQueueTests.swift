@@ -31,13 +31,13 @@ import Testing
     return ids
   }
 
-  @Test func `two devices run two cases at once, and the results keep the order`() async {
+  @Test func `two devices run two cases at once, and the results come as they end`() async {
     let gate = Gate()
     let ids = await run([
       testCase("ATT-1/waits") { await gate.wait() }, testCase("ATT-1/opens") { gate.open() },
       testCase("ATT-1/last") {},
     ])
-    #expect(ids == ["ATT-1/waits", "ATT-1/opens", "ATT-1/last"])
+    #expect(Set(ids) == ["ATT-1/waits", "ATT-1/opens", "ATT-1/last"] && ids.first == "ATT-1/opens")
   }
 
   @Test func `a case runs on one device only, as often as demanded`() async {
@@ -46,11 +46,11 @@ import Testing
       testCase("ATT-1/\(number)") { runs.withLock { $0["\(number)", default: 0] += 1 } }
     }
     let ids = await run(cases, RunPolicy(repetitions: 3))
-    #expect(ids == cases.map(\.id))
+    #expect(Set(ids) == Set(cases.map(\.id)) && ids.count == 20)
     #expect(runs.withLock(\.self) == Dictionary(uniqueKeysWithValues: (0..<20).map { ("\($0)", 3) }))
   }
 
-  @Test func `the first failure in the order of the cases is the last result`() async {
+  @Test func `the first failure is the last result`() async {
     let gate = Gate()
     let failure = Finding("is wrong", file: "x", line: 1)
     let ids = await run(
@@ -62,7 +62,7 @@ import Testing
         },
         testCase("ATT-1/third") {}, testCase("ATT-1/fourth") { throw failure },
       ], RunPolicy(endsAtFailure: true))
-    #expect(ids == ["ATT-1/first", "ATT-1/second"])
+    #expect(ids.last == "ATT-1/second" && !ids.contains("ATT-1/third"))
   }
 
   @Test func `a cancelled run passes on what was decided`() async {

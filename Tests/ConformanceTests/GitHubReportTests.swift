@@ -24,7 +24,8 @@ struct GitHubReportTests {
     let lines = GitHubReport.annotations(of: [many, gone])
     #expect(lines.count == 10)
     #expect(lines[0] == "::error title=usb%3A303a%3A1001%3A run incomplete::no such port")
-    #expect(lines[1...].allSatisfy { $0.contains(" failed on /dev/ttyACM0::") })
+    #expect(lines[1..<9].allSatisfy { $0.contains(" failed on /dev/ttyACM0::") })
+    #expect(lines[9].hasPrefix("::error title=and 13 more::"))
     #expect(GitHubReport.annotations(of: [makeReport([.passed, .skipped("x")])]).isEmpty)
   }
 

@@ -71,9 +71,32 @@ import Testing
     #expect(cases.first?["rules"] as? [String] == Suite.cases[0].rules)
   }
 
-  @Test func `the text has one line per case, names skips, and does not move the cursor`() {
+  @Test func `by default the text has what did not pass, and where to begin`() {
     let report = Self.makeReport()
-    var text = TextReport(cases: report.results.map(\.testCase), usesColor: false)
+    var text = TextReport(cases: report.results.map(\.testCase), usesColor: false) { _ in "again: it" }
+    let soon = report.results.flatMap { text.lines(for: $0) }
+    #expect(soon.count == 2 && soon[0].contains(report.results[1].testCase.id))
+    let lines = text.summary(of: report)
+    #expect(lines.contains("Start with: \(report.results[1].testCase.id)"))
+    #expect(lines.count { $0.contains("again: it") } == 2)
+    #expect(lines.contains { $0.contains("| 0.1 > 00") })
+    #expect(!lines.contains { $0.contains(report.results[0].testCase.id) })
+  }
+
+  @Test func `a part of the suite is called so in every report`() throws {
+    var report = Self.makeReport()
+    report.part = "--quick: 4 of 500 cases"
+    let text = TextReport(cases: [], usesColor: false).result(of: report)
+    for document in [
+      JUnitReport.document(of: report), JUnitReport.document(of: [report]), try JSONReport(report).document(),
+      text.last ?? "", GitHubReport.summary(of: [report]),
+    ] { #expect(document.contains("4 of 500 cases")) }
+    #expect(try JUnitReader(JUnitReport.document(of: report)).faults == [])
+  }
+
+  @Test func `with --verbose the text has one line per case, names skips, and does not move the cursor`() {
+    let report = Self.makeReport()
+    var text = TextReport(cases: report.results.map(\.testCase), usesColor: false, isVerbose: true)
     let lines = report.results.flatMap { text.lines(for: $0) } + text.summary(of: report)
     for result in report.results { #expect(lines.contains { $0.contains(result.testCase.title) }) }
     #expect(lines.contains("Skipped, needs control: 1"))

@@ -109,16 +109,4 @@ import Testing
       #expect(words == RuleWords.plain(paragraph), "run scripts/rule-words")
     }
   }
-
-  @Test func `a case has the cause of its own row, else that of its rule`() throws {
-    #expect(UsualCause.of("NTF-4/hostile-text")?.hasPrefix("lengths checked before unescaping") == true)
-    #expect(UsualCause.of("NTF-4/other")?.hasPrefix("the JSON reader accepts") == true)
-    #expect(UsualCause.of("NTF-40/x") == UsualCause.of("NTF-41/y") && UsualCause.of("NTF-40/x") != nil)
-    #expect(UsualCause.of("NTF-4") == nil && UsualCause.of("FRM-10/x") == nil)
-    let rules = Set(Suite.all.flatMap(\.rules))
-    for row in UsualCause.table {
-      #expect(rules.contains(String(row.pattern.prefix { $0 != "/" })), "\(row.pattern)")
-      #expect(Suite.all.contains { $0.id.hasPrefix(row.pattern) }, "\(row.pattern)")
-    }
-  }
 }

@@ -322,7 +322,18 @@ class SignalLoop:
         if missing:
             self.findings.append(f"no way to start {', '.join(sorted(missing))}: add one to VARIANTS")
         self.commands = [command for command in self.commands if command in VARIANTS]
-        self.plain = {"outbox", "image", "report", "damage", "doctor", "gateway", "udev-rules", "bench", "control"}
+        self.plain = {
+            "outbox",
+            "image",
+            "report",
+            "damage",
+            "docs",
+            "doctor",
+            "gateway",
+            "udev-rules",
+            "bench",
+            "control",
+        }
         self.statuses = {0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 
     def round(self, index, seed):

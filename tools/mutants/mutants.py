@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from tools.mutants import mutant_files, mutant_table
+from tools.mutants import fault_matrix, mutant_files, mutant_table
 
 SEED = "2026"
 RUN_LIMIT_SECONDS = 600
@@ -81,6 +81,11 @@ class Suite:
         failed = [case for case in cases if case["outcome"] in ("failed", "errored")]
         return failed, sum(case["outcome"] != "skipped" for case in cases)
 
+    def listed(self):
+        """Every case of a device."""
+        done = subprocess.run([self.notibot, "test", "--list", "--json", "-"], capture_output=True, check=True)
+        return json.loads(done.stdout)["cases"]
+
     def symmetric(self):
         """The faults that both sides have in common, as listed by the program."""
         done = subprocess.run([self.notibot, "test", "--list-symmetric"], capture_output=True, text=True)
@@ -127,6 +132,7 @@ def judge(name, target, what, rules, expected, failed, known):
         "first": detecting[0]["id"] if detecting else None,
         "byRule": by_rule,
         "failed": len(detecting),
+        "cases": [case["id"] for case in detecting],
         "errored": [case["id"] for case in detecting if case.get("outcome") == "errored"],
     }
 
@@ -252,6 +258,7 @@ def options():
     parser.add_argument("--own", action="store_true", help="only the cases that name a fault's rules")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
     parser.add_argument("--json", metavar="FILE", help="write the rows to this file")
+    parser.add_argument("--matrix", action="store_true", help="write what `notibot test` knows of faults")
     parser.add_argument("--check", action="store_true", help="compare docs/MUTANTS.md instead of writing it")
     parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
     parser.add_argument(
@@ -304,6 +311,9 @@ def main():
     if chosen.json:
         report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if chosen.matrix:
+        suite = run.suite.listed()
+        print(fault_matrix.write(rows, suite, fault_matrix.durations(chosen.notibot, SEED)))
     is_whole = not (chosen.only or chosen.short or chosen.own or chosen.cases or chosen.no_symmetric)
     is_current = True
     if is_whole and not (bad or errored or known or troubles):

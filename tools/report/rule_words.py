@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes Sources/Conformance/Reports/Words: the rules of docs/PROTOCOL.md in their own words, and
-the table of docs/FIRMWARE.md of what a failing case usually means. See scripts/rule-words."""
+"""Writes Sources/Conformance/Reports/Words: the rules of docs/PROTOCOL.md in their own words. See
+scripts/rule-words."""
 
 import argparse
 import pathlib
@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "Sources/Conformance/Reports/Words"
 FILE_LIMIT_LINES = 330
 
-HEADER = "// swift-format-ignore-file\n// Written by scripts/rule-words from docs/{page}.\n\n"
+HEADER = "// swift-format-ignore-file\n// Written by scripts/rule-words from docs/PROTOCOL.md.\n\n"
 
 
 def rules():
@@ -19,26 +19,6 @@ def rules():
     page = (ROOT / "docs/PROTOCOL.md").read_text()
     found = re.findall(r"^\*\*((FRM|LNK|ATT|NTF)-\d+)\*\* ((?:.+\n)+)", page, re.M)
     return [(rule, chapter, text.strip().split("\n")) for rule, chapter, text in found]
-
-
-def causes():
-    """The rows of the table: a pattern of case ids, and the cause."""
-    page = (ROOT / "docs/FIRMWARE.md").read_text()
-    table = page.split("## What a failing case usually means")[1].split("\n## ")[0]
-    rows = []
-    for cases, cause in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M):
-        rows += [(pattern, cause) for pattern in patterns(cases)]
-    return rows
-
-
-def patterns(cases):
-    """`A-1/x`, `A-2/…` to `A-4/…` as ids, with a slash at the end for all cases of a rule."""
-    ids = [item.rstrip("…") for item in re.findall(r"`([^`]+)`", cases)]
-    between = re.search(r"`([A-Z]+)-(\d+)/…` to `[A-Z]+-(\d+)/…`", cases)
-    if not between:
-        return ids
-    chapter, first, last = between[1], int(between[2]), int(between[3])
-    return [f"{chapter}-{number}/" for number in range(first, last + 1)]
 
 
 def literal(lines):
@@ -61,18 +41,9 @@ def files():
             names.append(name)
             body = "\n".join(line for entry in group for line in entry)
             made[f"RuleWords+{name}.swift"] = (
-                HEADER.format(page="PROTOCOL.md")
-                + f"extension RuleWords {{\n  static let {name}: [String: String] = [\n{body}\n  ]\n}}\n"
+                HEADER + f"extension RuleWords {{\n  static let {name}: [String: String] = [\n{body}\n  ]\n}}\n"
             )
-    made["RuleWords+All.swift"] = (
-        HEADER.format(page="PROTOCOL.md") + f"extension RuleWords {{\n  static let parts = [{', '.join(names)}]\n}}\n"
-    )
-    body = "\n".join(f'    ("{pattern}", #"{cause}"#),' for pattern, cause in causes())
-    made["UsualCause+Table.swift"] = (
-        HEADER.format(page="FIRMWARE.md")
-        + "extension UsualCause {\n"
-        + f"  static let table: [(pattern: String, cause: String)] = [\n{body}\n  ]\n}}\n"
-    )
+    made["RuleWords+All.swift"] = HEADER + f"extension RuleWords {{\n  static let parts = [{', '.join(names)}]\n}}\n"
     return made
 
 

@@ -18,16 +18,19 @@ package enum GitHubReport {
     let troubles = reports.compactMap { report in
       report.rigTrouble.map { annotation("\(report.port): run incomplete", $0) }
     }
-    let cases = ["failed", "errored"].flatMap { word in
-      reports.flatMap { report in
-        report.results.filter { $0.outcome.word == word }.map { result in
-          annotation(
-            "\(result.testCase.id) \(word) on \(report.port)",
-            ([result.testCase.title] + result.outcome.details).joined(separator: "\n"))
-        }
+    let cases = reports.flatMap { report in
+      report.diagnosis.results.map { result in
+        annotation(
+          "\(result.testCase.id) \(result.outcome.word) on \(report.port)",
+          ([result.testCase.title] + result.outcome.details).joined(separator: "\n"))
       }
     }
-    return Array((troubles + cases).prefix(annotationsLimit))
+    let all = troubles + cases
+    guard all.count > annotationsLimit else { return all }
+    let shown = annotationsLimit - 1
+    return all.prefix(shown) + [
+      annotation("and \(all.count - shown) more", "The summary and the reports have them.")
+    ]
   }
 
   /// The command that opens the group of a board's lines; `groupEnd` closes it.
@@ -60,13 +63,14 @@ package enum GitHubReport {
         "| \(isGood ? "✅" : "❌") | \(markdown(report.port)) | \(totals.passed) | \(totals.failed) | \(totals.errored) "
           + "| \(totals.skipped) | \(String(format: "%.1f", report.duration.inSeconds)) |")
     }
+    if let part = reports.compactMap(\.part).first { lines += ["", "This was a part: \(markdown(part))."] }
     for report in reports {
       guard let identity = report.identity else { continue }
       let words = "\(report.port): \(identity.deviceLine); \(identity.benchLine)"
       lines += ["", markdown(words)]
     }
     for report in reports {
-      let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
+      let bad = report.diagnosis.results
       let noted = report.results.filter { !$0.notes.isEmpty }
       guard !bad.isEmpty || !noted.isEmpty || report.rigTrouble != nil else { continue }
       lines += ["", "### \(markdown(report.port))", ""]

@@ -22,8 +22,6 @@ package struct JSONReport: JSONDocument, Sendable {
     var findings: [String]
     /// The first rule's own words; nil if the case passed or was skipped.
     var ruleWords: String?
-    /// What such a failure usually means; nil if there is no experience, or no failure.
-    var usually: String?
     var transcript: [String]
     /// How often the case ran, and notes about that.
     var runs: Int
@@ -56,7 +54,18 @@ package struct JSONReport: JSONDocument, Sendable {
   /// The checks of the line after failed runs; nil if there was none.
   let line: Line?
   let totals: Totals
+  /// Which cases were chosen, if others were left out to be quick.
+  let part: String?
+  /// Where to begin; nil if every case passed.
+  let diagnosis: Diagnosis?
   let cases: [Entry]
+
+  struct Diagnosis: Encodable, Sendable {
+    /// The ids of the cases that did not pass, the most specific one first.
+    var startWith: [String]
+    /// What a known faulty device does wrong on which nearly the same cases fail.
+    var similarFault: String?
+  }
 
   struct Line: Encodable, Sendable {
     /// Frames that were sent as a check, those of them that were lost, and answers that arrived
@@ -82,6 +91,9 @@ package struct JSONReport: JSONDocument, Sendable {
     line =
       quality.asked == 0
       ? nil : Line(asked: quality.asked, lost: quality.lost, corrupt: quality.corrupt)
+    part = report.part
+    let (bad, fault) = report.diagnosis
+    diagnosis = bad.isEmpty ? nil : Diagnosis(startWith: bad.map(\.testCase.id), similarFault: fault?.what)
     let counted = report.totals
     totals = Totals(
       cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
@@ -94,7 +106,6 @@ package struct JSONReport: JSONDocument, Sendable {
         outcome: result.outcome.word, seconds: result.duration.inSeconds, details: result.outcome.details,
         findings: result.outcome.findings,
         ruleWords: isBad ? RuleWords.words(of: result.testCase.rules[0]) : nil,
-        usually: isBad ? UsualCause.of(result.testCase.id) : nil,
         transcript: result.transcript, runs: result.runs, notes: result.notes)
     }
   }

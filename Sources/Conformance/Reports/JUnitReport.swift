@@ -11,7 +11,7 @@ package enum JUnitReport {
     let troubles = report.rigTrouble == nil ? 0 : 1
     var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
     lines.append(
-      "<testsuites name=\"notibot conformance\" tests=\"\(totals.count + troubles)\" "
+      "<testsuites name=\"\(name(of: [report]))\" tests=\"\(totals.count + troubles)\" "
         + "failures=\"\(totals.failed)\" errors=\"\(totals.errored + troubles)\" "
         + "time=\"\(seconds(report.duration))\">")
     for (chapter, results) in report.chapters { lines += suite(chapter.rawValue, results, report) }
@@ -29,7 +29,7 @@ package enum JUnitReport {
     let time = reports.map(\.duration).max() ?? .zero
     var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
     lines.append(
-      "<testsuites name=\"notibot conformance\" tests=\"\(totals.count + troubles)\" "
+      "<testsuites name=\"\(name(of: reports))\" tests=\"\(totals.count + troubles)\" "
         + "failures=\"\(totals.failed)\" errors=\"\(totals.errored + troubles)\" "
         + "time=\"\(seconds(time))\">")
     for report in reports {
@@ -48,6 +48,11 @@ package enum JUnitReport {
     }
     lines.append("</testsuites>")
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// It says so if cases were left out.
+  private static func name(of reports: [Report]) -> String {
+    "notibot conformance" + (reports.compactMap(\.part).first.map { ", \(escaped(line: $0))" } ?? "")
   }
 
   private static func suite(_ name: String, _ results: [CaseResult], _ report: Report) -> [String] {
@@ -87,6 +92,7 @@ package enum JUnitReport {
 
   private static func properties(of report: Report) -> [String] {
     var values = [("rig", report.rig), ("port", report.port), ("seed", "\(report.seed)")]
+    if let part = report.part { values.append(("part", part)) }
     if let bootID = report.bootID { values.append(("bootID", bootID)) }
     if !report.line.isClean { values.append(("line", report.line.summary)) }
     values += (report.identity?.facts ?? []).map { ($0.name, $0.value) }

@@ -17,6 +17,8 @@ package struct Report: Sendable {
   package var bootID: String?
   /// The tested device and the tester; nil if unknown.
   package var identity: RunIdentity?
+  /// Which cases were chosen, in words, if others were left out to be quick; nil: as selected.
+  package var part: String?
   /// The recovery of a device that did not answer; nil if none was necessary.
   package var recovery: RecoveryAccount?
 
@@ -62,6 +64,16 @@ package struct Report: Sendable {
   }
 
   package var totals: Totals { Totals(results) }
+
+  /// The cases that did not pass, as a reader begins with them, and what they have in common.
+  package var diagnosis: (results: [CaseResult], fault: FaultMatrix.Fault?) {
+    let bad = results.filter(\.outcome.isBad)
+    let failed = bad.filter { $0.outcome.word == "failed" }
+    let run = Set(results.filter { $0.outcome.word != "skipped" }.map(\.testCase.id))
+    let found = FaultMatrix.measured.diagnosis(of: failed.map(\.testCase.id), run: run)
+    let byID = Dictionary(failed.map { ($0.testCase.id, $0) }) { first, _ in first }
+    return (found.caseIDs.compactMap { byID[$0] } + bad.filter { $0.outcome.word == "errored" }, found.fault)
+  }
 
   /// The checks of the line after failed runs.
   package var line: LineQuality { results.map(\.line).reduce(LineQuality(), +) }

@@ -1,21 +1,34 @@
 import Foundation
 import SerialLink
 
-/// The report for users: one line per case as it ends, one heading per chapter, totals. Text from
-/// outside is made printable.
+/// The report for users: what does not pass as it ends, totals, and where to begin; or a line per
+/// case. Text from outside is made printable.
 package struct TextReport {
+  /// Cases that did not pass, explained at the end.
+  static let explainedCases = 3
+  /// Lines about cases that do not pass, while others still run.
+  static let soonLimit = 10
+  /// Skipped cases of one reason that are named; a report names all.
+  static let namedSkips = 4
+  /// Steps of the wire shown of a case.
+  static let stepsLimit = 16
+
   private let usesColor: Bool
+  private let isVerbose: Bool
   private let identifierWidth: Int
   private let again: @Sendable (CaseResult) -> String?
-  private var chapter: Chapter?
+  private var soonCount = 0
 
   /// - Parameters:
   ///   - cases: the cases that will be run; decides the columns.
+  ///   - isVerbose: whether each case has a line, and each that does not pass all its details.
   ///   - again: how to repeat a case that did not pass, in one line.
   package init(
-    cases: [Case], usesColor: Bool, again: @escaping @Sendable (CaseResult) -> String? = { _ in nil }
+    cases: [Case], usesColor: Bool, isVerbose: Bool = false,
+    again: @escaping @Sendable (CaseResult) -> String? = { _ in nil }
   ) {
     self.usesColor = usesColor
+    self.isVerbose = isVerbose
     self.again = again
     identifierWidth = cases.map(\.id.count).max() ?? 0
   }
@@ -25,41 +38,58 @@ package struct TextReport {
     ["Device  \(identity.deviceLine.printable)", "Bench   \(identity.benchLine.printable)", ""]
   }
 
-  /// The lines for one result, a chapter's heading before its first.
+  /// The lines for one result, as soon as it is there.
   package mutating func lines(for result: CaseResult) -> [String] {
-    var lines: [String] = []
-    if result.testCase.chapter != chapter {
-      if chapter != nil { lines.append("") }
-      chapter = result.testCase.chapter
-      lines.append(emphasised(result.testCase.chapter.rawValue))
+    if isVerbose {
+      return [line(for: result)] + result.notes.map { "      (\($0.printable))" }
+        + (result.outcome.isBad ? explained(result) : [])
     }
-    lines.append(line(for: result))
-    lines += result.notes.map { "      (\($0.printable))" }
-    switch result.outcome {
-    case .passed, .skipped: break
-    case .failed, .errored:
-      lines += result.outcome.findings.map { "      \($0.printable)" }
-      lines += explanation(of: result).flatMap {
-        wrapped($0.split(separator: " ").map(String.init), indent: 6)
-      }
-      lines += result.transcript.map { "      | \($0.printable)" }
-      lines += [again(result)].compactMap { $0.map { "      \($0)" } }
-    }
-    return lines
+    guard result.outcome.isBad else { return [] }
+    soonCount += 1
+    return soonCount <= Self.soonLimit ? [line(for: result)] : []
   }
+
+  /// What was found, the rule's words, the wire, and how to repeat it.
+  private func explained(_ result: CaseResult) -> [String] {
+    let steps = result.transcript
+    let omitted = isVerbose ? 0 : max(0, steps.count - Self.stepsLimit)
+    let note = omitted > 0 ? ["      (\(omitted) earlier steps: --verbose, --html or --json)"] : []
+    return result.outcome.findings.map { "      \($0.printable)" }
+      + explanation(of: result).flatMap { wrapped($0.split(separator: " ").map(String.init), indent: 6) }
+      + note
+      + steps.dropFirst(omitted).map { "      | \($0.printable)" }
+      + [again(result)].compactMap { $0.map { "      \($0)" } }
+  }
+
+  /// Where to begin: the most specific cases that did not pass, explained, and the others by name.
+  private func begin(_ report: Report) -> [String] {
+    let (bad, fault) = report.diagnosis
+    guard let first = bad.first else { return [] }
+    var lines = [emphasised("Start with: \(first.testCase.id)")]
+    if let fault { lines.append("  Much the same cases fail with this fault: \(fault.what)") }
+    if !isVerbose {
+      for result in bad.prefix(Self.explainedCases) {
+        lines += ["", "  \(mark(result.outcome)) \(result.testCase.id)  \(result.testCase.title)"]
+        lines += explained(result)
+      }
+    }
+    let others = bad.dropFirst(isVerbose ? 0 : Self.explainedCases)
+    if !others.isEmpty {
+      lines += ["", isVerbose ? "Not passed:" : "Not passed either: \(others.count)"]
+      lines += wrapped(others.map(\.testCase.id))
+    }
+    return lines + [""]
+  }
+
+  /// What did not pass, and the totals.
+  package func result(of report: Report) -> [String] { begin(report) + [total(of: report)] }
 
   /// The lines below the last case.
   package func summary(of report: Report) -> [String] {
-    let totals = report.totals
-    var lines = [""]
+    var lines: [String] = isVerbose ? [""] : []
     lines += skips(in: report)
     if let trouble = report.rigTrouble { lines.append("The run is incomplete: \(trouble.printable)") }
-    let bad = report.results.filter { $0.outcome.word == "failed" || $0.outcome.word == "errored" }
-    if !bad.isEmpty {
-      lines.append("Not passed:")
-      lines += bad.map { "  \($0.testCase.id) (\($0.outcome.word)): \($0.testCase.title)" }
-      lines.append("")
-    }
+    lines += begin(report)
     let repeated = report.results.filter { !$0.notes.isEmpty }
     if !repeated.isEmpty {
       lines.append("Repeated:")
@@ -79,29 +109,37 @@ package struct TextReport {
       let part = Report.Totals(results)
       lines.append("  \(padded(chapter.rawValue, 14)) \(part.sentence)")
     }
-    let seconds = String(format: "%.1f", report.duration.inSeconds)
-    lines.append(
-      "\(report.rig) (\(report.port.printable)), seed \(report.seed): \(totals.sentence), in \(seconds) s")
-    return lines
+    return lines + [total(of: report)]
   }
 
-  /// The skipped cases by their reason, each one named.
+  private func total(of report: Report) -> String {
+    let seconds = String(format: "%.1f", report.duration.inSeconds)
+    let part = report.part.map { "; \($0), which does not replace a whole run" } ?? ""
+    return
+      "\(report.rig) (\(report.port.printable)), seed \(report.seed): \(report.totals.sentence), in \(seconds) s"
+      + part
+  }
+
+  /// The skipped cases by their reason, each one named if that is short.
   private func skips(in report: Report) -> [String] {
     let skipped = report.results.filter { $0.outcome.word == "skipped" }
     let byReason = Dictionary(grouping: skipped) { $0.outcome.details.joined().printable }
-    return byReason.sorted { $0.key < $1.key }.flatMap { reason, results in
-      ["Skipped, \(reason): \(results.count)"] + wrapped(results.map(\.testCase.id)) + [""]
+    let lines = byReason.sorted { $0.key < $1.key }.flatMap { reason, results -> [String] in
+      let names = results.map(\.testCase.id)
+      let isNamed = isVerbose || names.count <= Self.namedSkips
+      return ["Skipped, \(reason): \(names.count)" + (isNamed ? "" : " (see --verbose)")]
+        + (isNamed ? wrapped(names) : [])
     }
+    return lines.isEmpty ? [] : lines + [""]
   }
 
-  /// The rule in its own words, and what such a failure usually means.
+  /// The rule in its own words.
   private func explanation(of result: CaseResult) -> [String] {
     guard case .failed = result.outcome else { return [] }
     let rule = result.testCase.rules[0]
     return [
-      RuleWords.words(of: rule).map { "\(rule), docs/PROTOCOL.md: \($0)" } ?? "\(rule), docs/PROTOCOL.md",
-      UsualCause.of(result.testCase.id).map { "Usually: \($0)" },
-    ].compactMap(\.self)
+      RuleWords.words(of: rule).map { "\(rule), docs/PROTOCOL.md: \($0)" } ?? "\(rule), docs/PROTOCOL.md"
+    ]
   }
 
   /// Words in lines of at most 110 columns.

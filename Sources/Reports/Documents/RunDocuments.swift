@@ -11,7 +11,6 @@ package struct SuiteDocument: Decodable, Sendable {
     package var details: [String]
     package var findings: [String]?
     package var ruleWords: String?
-    package var usually: String?
     package var transcript: [String]
     package var runs: Int
     package var notes: [String]
@@ -50,7 +49,22 @@ package struct SuiteDocument: Decodable, Sendable {
   package var connection: JSONValue?
   package var bench: Environment?
   package var totals: Totals
+  package var part: String?
+  package var diagnosis: Diagnosis?
   package var cases: [Entry]
+
+  package struct Diagnosis: Decodable, Sendable {
+    package var startWith: [String]
+    package var similarFault: String?
+  }
+
+  /// The cases that did not pass, the most specific one first.
+  package var bad: [Entry] {
+    let bad = cases.filter(\.isBad)
+    guard let order = diagnosis?.startWith else { return bad }
+    let byID = Dictionary(bad.map { ($0.id, $0) }) { first, _ in first }
+    return order.compactMap { byID[$0] } + bad.filter { !order.contains($0.id) }
+  }
 }
 
 /// The computer and the program of a run.

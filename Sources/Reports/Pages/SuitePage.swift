@@ -7,6 +7,7 @@ struct SuitePage {
   /// The length up to which failures are explained; later ones are in the table only.
   static let failuresLimitBytes = 750_000
   static let casesLimit = 2000
+  static let listedLimit = 100
 
   let boards: [SuiteDocument]
 
@@ -37,6 +38,7 @@ struct SuitePage {
     let board = boards[0]
     let when =
       "\(board.rig) (\(board.port)), \(board.startedAt), \(Page.seconds(board.seconds)), seed \(board.seed)"
+      + (board.part.map { ", \($0)" } ?? "")
     let trouble = board.rigTrouble.map { "The run is incomplete: \($0)" }
     return Page.verdict(isGood, Self.sentence(board.totals), [when] + [trouble].compactMap(\.self))
   }
@@ -60,7 +62,7 @@ struct SuitePage {
   }
 
   private func board(_ board: SuiteDocument, _ index: Int, _ budget: inout Budget) -> [HTML] {
-    let bad = board.cases.filter(\.isBad)
+    let bad = board.bad
     var failures: [HTML] = []
     for entry in bad {
       if budget.spentBytes > Self.failuresLimitBytes { break }
@@ -77,9 +79,31 @@ struct SuitePage {
     let heading: HTML =
       boards.count > 1 ? .element(.h2, [.id("board-\(index)")], board.port) : .empty
     return [
-      heading, Page.section("Not passed", failures), Page.section("Rules", [matrix(board, index, shown)]),
+      heading, Page.section("Not passed", list(bad, board, index, shown)),
+      Page.section("Rules", [matrix(board, index, shown)]), Page.section("Failures", failures),
       Page.section("Slowest cases", [slowest(board)]), Page.section("Cases", [cases(board, index)]),
       Page.section("Environment", [Page.facts(facts(board))]),
+    ]
+  }
+
+  /// What did not pass, in the order in which to read it.
+  private func list(
+    _ bad: [SuiteDocument.Entry], _ board: SuiteDocument, _ index: Int, _ shown: Set<String>
+  ) -> [HTML] {
+    let rows = bad.prefix(Self.listedLimit).map { entry -> [HTML] in
+      let name: HTML =
+        shown.contains(entry.id)
+        ? .element(.a, [.link(toID: "case-\(index)-\(entry.id)")], entry.id) : .text(entry.id)
+      let finding = ((entry.findings ?? entry.details).first ?? "").prefix(120)
+      return [name, .text(String(finding))]
+    }
+    guard !rows.isEmpty else { return [] }
+    let fault = board.diagnosis?.similarFault.map { "Much the same cases fail with this fault: \($0)." }
+    return [
+      .element(.p, [], "Start with the first. \(fault ?? "")"),
+      Page.table(["case", "finding"], numbers: [], rows),
+      bad.count > rows.count
+        ? .element(.p, [], "\(bad.count - rows.count) further ones are in the table below.") : .empty,
     ]
   }
 
@@ -100,7 +124,6 @@ struct SuitePage {
     if let words = entry.ruleWords {
       parts.append(.element(.p, [.classes(.rule)], "\(entry.rules.first ?? ""): \(words)"))
     }
-    if let usually = entry.usually { parts.append(.element(.p, [], "Usually: \(usually)")) }
     parts += entry.notes.map { .element(.p, [.classes(.muted)], clipped($0)) }
     if withWire {
       parts.append(SequenceDiagram.figure(steps, peer: peer))

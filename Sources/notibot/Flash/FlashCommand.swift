@@ -78,6 +78,9 @@ struct FlashCommand: AsyncParsableCommand {
   @Flag(help: "Run the conformance suite afterwards.")
   var thenTest = false
 
+  @Flag(help: "Do it again whenever the files change, until Ctrl-C.")
+  var watch = false
+
   @Flag(help: "Show the board's console afterwards, from a restart on, as 'monitor --reset' does.")
   var monitor = false
 
@@ -107,6 +110,10 @@ struct FlashCommand: AsyncParsableCommand {
     guard !monitor || (after == .hardReset && !dryRun && !thenTest && !json) else {
       throw ValidationError("--monitor requires the restart of the board, without --then-test and --json")
     }
+    guard !watch || !(dryRun || monitor) else {
+      throw ValidationError("--watch cannot be combined with --dry-run and --monitor")
+    }
+    guard thenTest || !testOptions.quick else { throw ValidationError("--quick requires --then-test") }
     guard thenTest || junit == nil else { throw ValidationError("--junit requires --then-test") }
     guard !thenTest || (after == .hardReset && !dryRun) else {
       throw ValidationError("--then-test requires the restart of the board")
@@ -115,11 +122,27 @@ struct FlashCommand: AsyncParsableCommand {
 
   func run() async throws {
     let command = self
-    try await Interruption.cancelling { try await command.flash() }
+    try await Interruption.cancelling { try await command.watch ? command.flashAgain() : command.flash() }
     guard monitor else { return }
     var next = try MonitorCommand.parse(["--reset"])
     next.line = line
     try await next.run()
+  }
+
+  /// Flashes at each change of the files. What fails is reported, and tried again with the next.
+  private func flashAgain() async throws {
+    while true {
+      let build = await BuildWatch(images)
+      do {
+        try await flash()
+      } catch let error where !(error is CancellationError) {
+        try Task.checkCancellation()
+        Output.note(
+          "notibot: \((error as? any ClassifiedError).map { CommandFailure($0).description } ?? "\(error)")")
+      }
+      Output.note("waiting for a change of \(images.joined(separator: ", ").printable); press Ctrl-C to end")
+      try await build.awaitChange()
+    }
   }
 
   private func flash() async throws {
@@ -137,8 +160,12 @@ struct FlashCommand: AsyncParsableCommand {
     }
     let program = try await EsptoolProgram.located(option: esptool, installs: !noInstall)
     let reports = try TestReports(junit: junit, json: json ? "-" : nil, html: nil)
-    let suite = TestRun(
-      cases: cases, seed: earlier?.seed ?? .randomSeed(), rig: rig(name, rate: rate), options: testOptions)
+    var chosen = TestRun(
+      cases: cases, seed: earlier?.seed ?? .randomSeed(), rig: rig(name, rate: rate), options: testOptions,
+      showsProgress: thenTest && !testOptions.verbose)
+    chosen.part = testOptions.part(cases, of: Suite.cases)
+    chosen.trace = try testOptions.traceFolder()
+    let suite = chosen
     let remove = Interruption.addLastWords { reports.writeFiles(suite.unfinished()) }
     defer { remove() }
     do {

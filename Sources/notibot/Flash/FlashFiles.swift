@@ -5,6 +5,8 @@ import SerialLink
 /// The files that a command line names: images with offsets, or a build of ESP-IDF.
 struct FlashFiles: Sendable {
   var files: [FlashPlan.File] = []
+  /// The folder of the build; nil for single files.
+  private var folder: String?
   /// The chip of the build.
   var chip: ESPChip?
   /// The size of the flash that the build is for.
@@ -36,6 +38,15 @@ struct FlashFiles: Sendable {
         files.append(FlashPlan.File(name: path, bytes: try await FirmwareFile.read(path), offset: offset))
       }
     }
+  }
+
+  /// The paths of the files that a command line names; of a build that can be read, those of its
+  /// parts.
+  static func paths(of arguments: [String]) async -> [String] {
+    guard let files = try? await FlashFiles(arguments), let folder = files.folder else {
+      return arguments.map { split($0).path }
+    }
+    return ([descriptionName] + files.files.map(\.name)).map { "\(folder)/\($0)" }
   }
 
   /// The plan. Throws `CommandFailure` for files that cannot be flashed.
@@ -90,6 +101,7 @@ struct FlashFiles: Sendable {
 
   private mutating func readBuild(_ given: String) async throws {
     let folder = given.isEmpty ? "." : given
+    self.folder = folder
     func failure(_ reason: String, _ remedy: String = "build it with: idf.py build") -> CommandFailure {
       CommandFailure(.usage, "cannot use \(folder.printable): \(reason)", remedy: remedy)
     }

@@ -4,6 +4,7 @@ struct Progress {
   private let total: Int
   private let unit: String?
   private let isBar: Bool
+  private let start = ContinuousClock.now
   private var shownTenths = 0
   private var shownPercent = -1
 
@@ -26,11 +27,19 @@ struct Progress {
       shownPercent = percent
       let filled = percent * 30 / 100
       let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
-      Output.progress("\(title) [\(bar)] \(percent) %", isDone: done >= total)
+      Output.progress("\(title) [\(bar)] \(percent) %\(remainder(done))", isDone: done >= total)
     } else if percent / 10 > shownTenths {
       shownTenths = percent / 10
       let count = unit.map { " (\(done) of \(total) \($0))" } ?? ""
       Output.note("\(title): \(shownTenths * 10) %\(count)")
     }
+  }
+
+  /// The time that is left if the rest takes as long as what is done; empty for short work.
+  private func remainder(_ done: Int) -> String {
+    let elapsed = ContinuousClock.now - start
+    guard elapsed > .seconds(3), done > 0, done < total else { return "" }
+    let left = elapsed * (total - done) / done
+    return ", about \(left.components.seconds + 1) s left"
   }
 }

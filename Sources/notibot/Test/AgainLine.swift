@@ -6,9 +6,11 @@ struct AgainLine: Sendable {
   /// Options of the run that select cases and reports, with a value.
   private static let dropped: Set = [
     "--filter", "--exclude", "--rerun-failed", "--repeat", "--seed", "--junit", "--json", "--html", "--jobs",
-    "-j",
+    "-j", "--trace",
   ]
-  private static let droppedFlags: Set = ["--all", "--quiet", "-q", "--fail-fast", "--list"]
+  private static let droppedFlags: Set = [
+    "--all", "--quiet", "-q", "--fail-fast", "--list", "--quick", "--verbose", "-v",
+  ]
 
   private let words: [String]
   private let seed: UInt64

@@ -12,8 +12,8 @@ struct TestCommand: AsyncParsableCommand {
     commandName: "test",
     abstract: "Test a device against each rule of docs/PROTOCOL.md.",
     discussion: """
-      Prints a line per case: its rule, the expected behaviour, its time. Cases that must restart a board or press its \
-      buttons are skipped and named, unless --control is given. The suite can evict notifications that other writers \
+      Prints what does not pass, where to begin, and totals. Cases that must restart a board or press its buttons are \
+      skipped and named, unless --control is given. The suite can evict notifications that other writers \
       have stored on a board. With --self the host of this program is tested instead of a device.
 
       RIGS
@@ -154,14 +154,17 @@ struct TestCommand: AsyncParsableCommand {
     let seed = seed ?? earlier?.seed ?? .randomSeed()
     var runOptions = options
     runOptions.repetitions = max(options.repetitions, earlier?.repetitions ?? 1)
+    let part = options.part(cases, of: suite)
     let arguments = CommandLine.arguments.dropFirst()
     let usesColor = json != "-" && Output.usesColor()
     if let boards = try chosenBoards() {
       let reports = try TestReports(junit: junit, json: json, html: html)
-      let runs = boards.map { [runOptions] board in
+      let runs = try boards.map { [runOptions] board in
         var run = TestRun(cases: cases, seed: seed, rig: board.rig, options: runOptions)
         run.usesColor = usesColor
+        run.part = part
         run.again = AgainLine(arguments, board: board.name, seed: seed)
+        run.trace = try options.traceFolder(board: board.name)
         return BoardsRun.Board(name: board.name, run: run)
       }
       let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
@@ -170,14 +173,17 @@ struct TestCommand: AsyncParsableCommand {
       return try await Interruption.cancelling { try await run.perform() }
     }
     let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
-    let showsProgress = options.quiet || (Output.hasTerminal && isatty(STDOUT_FILENO) == 0)
     let rig = try chosenRig()
     try refuseUnused(by: rig)
+    // In a log only of what takes minutes.
+    let showsProgress = Output.hasTerminal ? !options.verbose || isatty(STDOUT_FILENO) == 0 : rig.isSlow
     let devices = rig.startsProcesses ? min(boardOptions.jobs ?? TestRun.usualDevices, cases.count) : 1
     var configured = TestRun(
       cases: cases, seed: seed, rig: rig, options: runOptions, devices: devices, clockStart: start,
       showsProgress: showsProgress)
     configured.usesColor = usesColor
+    configured.part = part
+    configured.trace = try options.traceFolder()
     configured.again = AgainLine(arguments, seed: seed)
     let run = configured
     let reports = try TestReports(junit: junit, json: json, html: html)

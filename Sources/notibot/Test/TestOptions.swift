@@ -37,16 +37,46 @@ struct TestOptions: ParsableArguments {
   @Flag(help: "Stop after the first case that does not pass.")
   var failFast = false
 
-  @Flag(name: .shortAndLong, help: "Print only cases that do not pass, and the result.")
+  @Flag(name: .shortAndLong, help: "Print only what does not pass, and the result.")
   var quiet = false
 
+  @Flag(name: .shortAndLong, help: "Print a line per case.")
+  var verbose = false
+
+  @Flag(help: "Run the cases that detect most faults in 20 s on a board. It does not replace a whole run.")
+  var quick = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Write the bytes of each case to this folder, also as captures for Wireshark.", valueName: "folder"),
+    completion: .directory)
+  var trace: String?
+
   func validate() throws {
+    guard !(quiet && verbose) else { throw ValidationError("--quiet and --verbose exclude each other") }
     guard Self.repetitionsRange.contains(repetitions) else {
       throw ValidationError("--repeat must be 1 to 100000")
     }
   }
 
   var policy: RunPolicy { RunPolicy(repetitions: repetitions, endsAtFailure: failFast, waitsLong: slow) }
+
+  /// What a run with `--quick` is called; nil without it.
+  func part(_ cases: [Case], of suite: [Case]) -> String? {
+    quick ? "--quick: \(cases.count) of \(suite.count) cases" : nil
+  }
+
+  /// The folder of `--trace`, of one board if there are several. Throws `CommandFailure` if it
+  /// cannot be written.
+  func traceFolder(board: String? = nil) throws -> TraceFolder? {
+    guard let trace else { return nil }
+    do {
+      let folder = try TraceFolder(trace)
+      return try board.map { try TraceFolder("\(trace)/\($0.replacing("/", with: "_"))") } ?? folder
+    } catch let error as FileError {
+      throw CommandFailure(error)
+    }
+  }
 
   /// What `--rerun-failed` repeats: as in its report, so that a fault that depends on the seed
   /// shows again.
@@ -83,6 +113,13 @@ struct TestOptions: ParsableArguments {
         throw CommandFailure(
           .usage, "\(rerunFailed.printable) has no selected case that did not pass",
           remedy: "omit --rerun-failed to run all cases")
+      }
+    }
+    if quick {
+      cases = FaultMatrix.measured.quick(cases)
+      guard !cases.isEmpty else {
+        throw CommandFailure(
+          .usage, "no case of --quick is selected", remedy: "omit --quick, or select other cases")
       }
     }
     guard !cases.isEmpty else {

@@ -28,6 +28,14 @@ struct TestRun: Sendable {
     case chip(image: String?, PortName.ChipLine)
     case port(PortName, SerialOptions, control: String?, timeout: Duration, PortCare)
 
+    /// Whether a run takes minutes: on one device, in real time.
+    var isSlow: Bool {
+      switch self {
+      case .port, .att, .qemu: true
+      case .pty, .rfc2217, .ble, .emulator, .ownHost, .firmware, .symmetric, .chip: false
+      }
+    }
+
     /// Whether the rig starts its device in another process, and can start several.
     var startsProcesses: Bool {
       switch self {
@@ -39,7 +47,7 @@ struct TestRun: Sendable {
 
   /// Devices that a rig starts unless a number is given. They wait most of the time
   /// (docs/DECISIONS.md).
-  static let usualDevices = 4
+  static let usualDevices = 16
 
   let cases: [Case]
   let seed: UInt64
@@ -55,6 +63,10 @@ struct TestRun: Sendable {
   var usesColor = Output.usesColor()
   /// `nil` for a run of another command.
   var again: AgainLine?
+  /// Where the bytes of the line are written.
+  var trace: TraceFolder?
+  /// Which cases of how many were chosen by `--quick`.
+  var part: String?
   private let progress = TestProgress()
 
   init(
@@ -131,9 +143,12 @@ struct TestRun: Sendable {
     } else if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
-    let summary = TextReport(cases: cases, usesColor: false).summary(of: report)
-    (options.quiet ? summary.suffix(1) : summary[...]).forEach(print)
+    let text = TextReport(cases: cases, usesColor: usesColor, isVerbose: options.verbose) { [again] in
+      again?.text(for: $0)
+    }
+    (options.quiet ? text.result(of: report) : text.summary(of: report)).forEach(print)
     let judgement = Self.judgement(of: report)
+    if trouble == nil, let failure = trace?.failure { trouble = CommandFailure(failure) }
     let isLost = device.loss != nil && report.totals.failed == 0
     return Outcome(report: report, failure: isLost ? trouble : judgement ?? trouble)
   }
@@ -143,13 +158,17 @@ struct TestRun: Sendable {
   ) async -> ([CaseResult], lineTrouble: String?) {
     let output = Mutex(
       (
-        text: TextReport(cases: cases, usesColor: usesColor) { [again] in again?.text(for: $0) }, done: 0,
-        bar: Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
+        text: TextReport(cases: cases, usesColor: usesColor, isVerbose: options.verbose) { [again] in
+          again?.text(for: $0)
+        }, done: 0, bar: Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
       ))
-    let queue = CaseQueue(cases, policy: options.policy) { result in
+    var policy = options.policy
+    policy.trace = trace
+    let ordered = FaultMatrix.measured.ordered(cases, devices: devices)
+    let queue = CaseQueue(ordered, policy: policy) { result in
       progress.add(result)
       output.withLock { output in
-        if !options.quiet || result.outcome.isBad { output.text.lines(for: result).forEach(print) }
+        output.text.lines(for: result).forEach(print)
         output.done += 1
         output.bar.update(output.done)
       }
@@ -285,10 +304,14 @@ struct TestRun: Sendable {
       case .chip(let path, let port): ("chip", "\(path ?? "the reference firmware") on \(port.place)")
       case .port(let name, _, _, _, _): ("port", name.description)
       }
-    return Report(
+    // In the suite's order, whatever the order of the run.
+    let places = Dictionary(uniqueKeysWithValues: cases.enumerated().map { ($0.element.id, $0.offset) })
+    let results = results.sorted { places[$0.testCase.id] ?? 0 < places[$1.testCase.id] ?? 0 }
+    var report = Report(
       rig: name, port: devices == 1 ? port : "\(port), \(devices) at once", seed: seed, startedAt: startedAt,
-      duration: ContinuousClock.now - start,
-      results: results)
+      duration: ContinuousClock.now - start, results: results)
+    report.part = part
+    return report
   }
 
   private static func judgement(of report: Report) -> CommandFailure? {

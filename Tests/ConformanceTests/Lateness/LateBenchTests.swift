@@ -131,7 +131,7 @@ import Testing
       rig: "pty", port: "x", seed: 1, startedAt: Date(timeIntervalSince1970: 0), duration: .seconds(1),
       results: [result])
     let why = "1 run did not count: the bench was up to 312 ms late"
-    var text = TextReport(cases: [result.testCase], usesColor: false)
+    var text = TextReport(cases: [result.testCase], usesColor: false, isVerbose: true)
     #expect(text.lines(for: result).contains("      (\(why))"))
     #expect(text.summary(of: report).contains("  \(result.testCase.id) (passed, 2 runs): \(why)"))
     #expect(JUnitReport.document(of: report).contains("&#10;note: \(why)"))

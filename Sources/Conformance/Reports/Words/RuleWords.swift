@@ -12,12 +12,3 @@ package enum RuleWords {
     return text.replacing(/\*(\w[^*]*)\*/) { $0.1 }
   }
 }
-
-/// What a failing case usually means, from FIRMWARE.md.
-package enum UsualCause {
-  /// The cause of the most specific row for a case; nil if there is none.
-  package static func of(_ id: String) -> String? {
-    table.filter { $0.pattern.hasSuffix("/") ? id.hasPrefix($0.pattern) : id == $0.pattern }
-      .max { $0.pattern.count < $1.pattern.count }.map { RuleWords.plain($0.cause) }
-  }
-}
