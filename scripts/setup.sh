@@ -14,6 +14,10 @@ GATEWAY_PACKAGES=(aioapns==4.0 'httpx[http2]==0.28.1' h2==4.4.1 cryptography)
 # shellcheck disable=SC2034  # of the scripts
 BUMBLE_VERSION=0.0.236
 
+# A build with optimised machines, once scripts/test has made one: a script never changes the flags back.
+if [ -n "${NOTIBOT_OPTIMIZED-}" ]; then mkdir -p .build && touch .build/optimized; fi
+if [ -e .build/optimized ]; then export NOTIBOT_OPTIMIZED=1; fi
+
 # The traits of the one build that .ci/run makes; the other scripts then find it up to date.
 # shellcheck disable=SC2034  # of the scripts
 BUILD_TRAITS=(${NOTIBOT_TRAITS:+--traits "$NOTIBOT_TRAITS"})

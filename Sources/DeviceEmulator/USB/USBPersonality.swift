@@ -70,7 +70,9 @@ package enum USBPersonality: String, CaseIterable, Equatable, Sendable {
   }
 
   private func numbers(revision: UInt16) -> [UInt8] {
-    [id.vendor, id.product, revision].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] } + [1, 2, 3, 1]
+    let numbers: [UInt16] = [id.vendor, id.product, revision]
+    let bytes = numbers.flatMap { (number: UInt16) -> [UInt8] in [UInt8(number & 0xFF), UInt8(number >> 8)] }
+    return bytes + [1, 2, 3, 1]
   }
 
   /// Configuration, interface and endpoint descriptors. Sources: USB 2.0, 9.6; CDC 1.20, 5.2.3;

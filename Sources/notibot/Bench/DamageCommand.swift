@@ -79,10 +79,11 @@ struct DamageCommand: ParsableCommand {
     Output.data("fault      frames   faults     lost  lost/fault  wrong  bytes gone")
     for result in results {
       let ratio = String(format: "%.3f", result.lostPerFault)
-      let cells = [
+      let columns: [(text: String, width: Int)] = [
         (String(result.sent), 9), (String(result.faults), 9), (String(result.lost), 9), (ratio, 12),
         (String(result.wrong), 7), (String(result.unaccountedBytes), 12),
-      ].map { String(repeating: " ", count: max(1, $1 - $0.count)) + $0 }
+      ]
+      let cells = columns.map { String(repeating: " ", count: max(1, $0.width - $0.text.count)) + $0.text }
       Output.data(result.kind.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0) + cells.joined())
     }
   }

@@ -178,10 +178,11 @@ extension Suite {
     let ping = probe.frame(.ping).bytes
     let pause = bench.hasVirtualTime ? Duration.milliseconds(450) : .milliseconds(250)
     // In total more than the silence timeout: only the pauses count.
-    for piece in [
+    let pieces: [ArraySlice<UInt8>] = [
       ping[..<1], ping[1..<3], ping[3..<4], ping[4..<6], ping[6..<9], ping[9..<11], ping[11..<14],
       ping[14...],
-    ] {
+    ]
+    for piece in pieces {
       _ = try await probe.frames(for: pause)
       try await probe.write(Array(piece))
     }

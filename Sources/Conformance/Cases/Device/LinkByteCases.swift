@@ -81,7 +81,7 @@ extension Suite {
     let first = probe.session.expectedSeq
     let length = min(probe.session.peerMTU, 517) - 5
     // The queue of parts accepts at least two of 512 bytes.
-    let pdus = (0..<8).map { index in
+    let pdus: [[UInt8]] = (0..<8).map { (index: Int) -> [UInt8] in
       index % 3 == 2
         ? Wire.literal("18 00")
         : Wire.literal("16 0600 0000") + [UInt8](repeating: UInt8(0x41 + index), count: length)
