@@ -37,6 +37,11 @@ let gatewayPackages: [Target.Dependency] = [
   .product(name: "Crypto", package: "swift-crypto", condition: gatewayOnly),
 ]
 
+// Fetched and compiled by scripts/docs only.
+let documentationPackages: [Package.Dependency] =
+  Context.environment["NOTIBOT_DOCS"] == nil
+  ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
+
 let package = Package(
   name: "notibot-rig",
   products: [
@@ -57,9 +62,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-    // Compiled by scripts/docs only.
-    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
-  ],
+  ] + documentationPackages,
   targets: [
     // The few system calls that Swift cannot spell. Knows nothing of Notibot.
     .target(name: "CSerialShim"),

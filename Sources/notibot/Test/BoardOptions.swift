@@ -20,7 +20,7 @@ struct BoardOptions: ParsableArguments {
       "Boards to test in parallel, 1-\(BoardsRun.boardsLimit) (default: all).",
       discussion: """
         With --rig pty, rfc2217, ble or qemu: devices to start, each for a part of the cases (default: \
-        \(TestRun.usualDevices)).
+        16; qemu: 4).
         """, valueName: "number")
   )
   var jobs: Int?

@@ -177,7 +177,7 @@ struct TestCommand: AsyncParsableCommand {
     try refuseUnused(by: rig)
     // In a log only of what takes minutes.
     let showsProgress = Output.hasTerminal ? !options.verbose || isatty(STDOUT_FILENO) == 0 : rig.isSlow
-    let devices = rig.startsProcesses ? min(boardOptions.jobs ?? TestRun.usualDevices, cases.count) : 1
+    let devices = rig.usualDevices.map { min(boardOptions.jobs ?? $0, cases.count) } ?? 1
     var configured = TestRun(
       cases: cases, seed: seed, rig: rig, options: runOptions, devices: devices, clockStart: start,
       showsProgress: showsProgress)
