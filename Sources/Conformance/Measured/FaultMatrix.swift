@@ -61,16 +61,22 @@ package struct FaultMatrix: Sendable {
 
   // MARK: Causes
 
-  /// Cases with the fault that they are about, in the order in which to read them.
+  /// Cases with the faults that they can be about.
   package struct Diagnosis: Sendable {
-    /// The most specific first.
+    /// In the order in which to read them, the most specific first.
     package var caseIDs: [String]
-    /// The known fault that fails nearly the same cases; nil: none.
-    package var fault: Fault?
+    /// Known faults that fail nearly the same cases, the most similar first: several if they cannot
+    /// be distinguished.
+    package var faults: [Fault]
+    /// The case of the first fault, if it was not run.
+    package var missing: String?
   }
 
   /// Similarity of two sets of failing cases from which a fault counts as known, 0...1.
   private static let leastSimilarity = 0.4
+  /// Faults whose similarities differ by less cannot be distinguished.
+  private static let leastDifference = 0.03
+  private static let faultsLimit = 3
 
   /// What failed cases are about.
   ///
@@ -82,36 +88,43 @@ package struct FaultMatrix: Sendable {
       .map(\.element)
     // A walk does many things: it says little of what is wrong.
     ids = ids.filter { !Self.isWalk($0) } + ids.filter(Self.isWalk)
-    let fault = known(Set(failed), run)
-    if let fault,
-      let index = ids.firstIndex(of: fault.caseID)
-        ?? ids.firstIndex(where: { Self.rule($0) == Self.rule(fault.caseID) })
-    {
-      ids.insert(ids.remove(at: index), at: 0)
+    let faults = known(Set(failed), run)
+    guard let fault = faults.first else { return Diagnosis(caseIDs: ids, faults: []) }
+    // Of several faults that look alike the case that is about most of them; of one its own case.
+    let scores = failed.map { id in
+      faults.count { Self.rules[$0.caseID]?.isDisjoint(with: Self.rules[id] ?? []) == false } * 2
+        + (faults.count == 1 && id == fault.caseID ? 1 : 0)
     }
-    return Diagnosis(caseIDs: ids, fault: fault)
+    let best = scores.max() ?? 0
+    let first = scores.firstIndex { $0 == best && best > 0 }.map { failed[$0] }
+    let index = first.flatMap(ids.firstIndex(of:))
+    if let index { ids.insert(ids.remove(at: index), at: 0) }
+    return Diagnosis(
+      caseIDs: ids, faults: faults, missing: run.contains(fault.caseID) ? nil : fault.caseID)
   }
+
+  private static let rules = Dictionary(Suite.cases.map { ($0.id, Set($0.rules)) }) { first, _ in first }
 
   /// Lower is more specific. Of a case that was not measured nothing is known.
   private func rarity(_ id: String) -> Int { frequencies[id] ?? (entries[id] == nil ? .max : 0) }
 
   private static func isWalk(_ id: String) -> Bool { id.contains("random-walk") }
 
-  private static func rule(_ id: String) -> Substring { id.prefix { $0 != "/" } }
-
-  /// The fault whose failing cases are most like these: common to both, of those in either, where a
-  /// case counts more the fewer faults fail it.
-  private func known(_ failed: Set<String>, _ run: Set<String>) -> Fault? {
-    guard failed.count > 1 else { return nil }
+  /// The faults whose failing cases are most like these: common to both, of those in either, where
+  /// a case counts more the fewer faults fail it.
+  private func known(_ failed: Set<String>, _ run: Set<String>) -> [Fault] {
+    guard failed.count > 1 else { return [] }
     func weight(_ ids: some Sequence<String>) -> Double {
       ids.reduce(0) { $0 + 1 / Double(max(1, rarity($1))).squareRoot() }
     }
-    let similar = faults.map { fault in
+    let similar: [(similarity: Double, fault: Fault)] = faults.map { fault in
       let expected = fault.failing.intersection(run)
       let common = expected.intersection(failed)
       return (common.isEmpty ? 0 : weight(common) / weight(expected.union(failed)), fault)
     }
-    let best = similar.max { $0.0 < $1.0 }
-    return best.flatMap { $0.0 >= Self.leastSimilarity ? $0.1 : nil }
+    let best = similar.map(\.similarity).max() ?? 0
+    guard best >= Self.leastSimilarity else { return [] }
+    let near = similar.filter { $0.similarity > best - Self.leastDifference }
+    return near.sorted { $0.similarity > $1.similarity }.prefix(Self.faultsLimit).map(\.fault)
   }
 }

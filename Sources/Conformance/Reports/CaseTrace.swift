@@ -17,8 +17,14 @@ package final class TraceFolder: Sendable {
   package init(_ path: String) throws(FileError) {
     self.path = path
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError(path: path, number: errno) }
-    try WholeFile.check("\(path)/.check")
+    // An empty file fits on a full disk.
+    let check = "\(path)/.check-\(getpid())"
+    defer { unlink(check) }
+    try WholeFile.write([UInt8](repeating: 0, count: Self.checkBytes), to: check)
   }
+
+  /// The trace of some cases.
+  private static let checkBytes = 1 << 20
 
   /// Why a file could not be written, the first time.
   package var failure: FileError? { state.withLock(\.failure) }

@@ -63,8 +63,11 @@ package struct JSONReport: JSONDocument, Sendable {
   struct Diagnosis: Encodable, Sendable {
     /// The ids of the cases that did not pass, the most specific one first.
     var startWith: [String]
-    /// What a known faulty device does wrong on which nearly the same cases fail.
-    var similarFault: String?
+    /// What known faulty devices do wrong on which nearly the same cases fail; several if they
+    /// cannot be distinguished.
+    var similarFaults: [String]
+    /// The case of the first of them, if it was not run.
+    var missing: String?
   }
 
   struct Line: Encodable, Sendable {
@@ -92,8 +95,12 @@ package struct JSONReport: JSONDocument, Sendable {
       quality.asked == 0
       ? nil : Line(asked: quality.asked, lost: quality.lost, corrupt: quality.corrupt)
     part = report.part
-    let (bad, fault) = report.diagnosis
-    diagnosis = bad.isEmpty ? nil : Diagnosis(startWith: bad.map(\.testCase.id), similarFault: fault?.what)
+    let (bad, found) = report.diagnosis
+    diagnosis =
+      bad.isEmpty
+      ? nil
+      : Diagnosis(
+        startWith: bad.map(\.testCase.id), similarFaults: found.faults.map(\.what), missing: found.missing)
     let counted = report.totals
     totals = Totals(
       cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,

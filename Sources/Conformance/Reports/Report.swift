@@ -66,13 +66,13 @@ package struct Report: Sendable {
   package var totals: Totals { Totals(results) }
 
   /// The cases that did not pass, as a reader begins with them, and what they have in common.
-  package var diagnosis: (results: [CaseResult], fault: FaultMatrix.Fault?) {
+  package var diagnosis: (results: [CaseResult], found: FaultMatrix.Diagnosis) {
     let bad = results.filter(\.outcome.isBad)
     let failed = bad.filter { $0.outcome.word == "failed" }
     let run = Set(results.filter { $0.outcome.word != "skipped" }.map(\.testCase.id))
     let found = FaultMatrix.measured.diagnosis(of: failed.map(\.testCase.id), run: run)
     let byID = Dictionary(failed.map { ($0.testCase.id, $0) }) { first, _ in first }
-    return (found.caseIDs.compactMap { byID[$0] } + bad.filter { $0.outcome.word == "errored" }, found.fault)
+    return (found.caseIDs.compactMap { byID[$0] } + bad.filter { $0.outcome.word == "errored" }, found)
   }
 
   /// The checks of the line after failed runs.

@@ -63,10 +63,15 @@ package struct TextReport {
 
   /// Where to begin: the most specific cases that did not pass, explained, and the others by name.
   private func begin(_ report: Report) -> [String] {
-    let (bad, fault) = report.diagnosis
+    let (bad, found) = report.diagnosis
     guard let first = bad.first else { return [] }
     var lines = [emphasised("Start with: \(first.testCase.id)")]
-    if let fault { lines.append("  Much the same cases fail with this fault: \(fault.what)") }
+    if !found.faults.isEmpty {
+      let these = found.faults.count == 1 ? "this fault" : "each of these faults"
+      lines.append(
+        "  Much the same cases fail with \(these): \(found.faults.map(\.what).joined(separator: "; "))")
+    }
+    if let missing = found.missing { lines.append("  Its case was not run: --filter '^\(missing)$'") }
     if !isVerbose {
       for result in bad.prefix(Self.explainedCases) {
         lines += ["", "  \(mark(result.outcome)) \(result.testCase.id)  \(result.testCase.title)"]

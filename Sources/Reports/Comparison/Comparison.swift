@@ -63,6 +63,10 @@ package struct Comparison: Equatable, Sendable {
     guard old.kind == new.kind else {
       throw ReportDocument.Fault(reason: "reports of \(old.kind) and of \(new.kind) cannot be compared")
     }
+    guard old.parts == new.parts else {
+      throw ReportDocument.Fault(
+        reason: "a part of the suite (--quick) cannot be compared with another or a whole run")
+    }
     kind = old.kind
     figures = Set(old.figures.keys).intersection(new.figures.keys).sorted().compactMap { name in
       Self.figure(name, old.figures[name] ?? [], new.figures[name] ?? [])

@@ -13,6 +13,8 @@ package struct RunSet: Equatable, Sendable {
   package var outcomes: [String: [String]] = [:]
   /// Runs that were incomplete, each with its reason.
   package var troubles: [String] = []
+  /// Which parts of the suite were run; empty: all of it.
+  package var parts: Set<String> = []
   /// The computers, kernels and paths of the runs.
   package var places: Set<String> = []
 
@@ -73,6 +75,7 @@ package struct RunSet: Equatable, Sendable {
   private mutating func addSuite(_ value: JSONValue) {
     notePlace(of: value)
     if let trouble = value["rigTrouble"]?.text { troubles.append(trouble) }
+    parts.insert(value["part"]?.text ?? "")
     if case .number(let seconds)? = value["seconds"] { figures["seconds", default: []].append(seconds) }
     guard case .array(let cases)? = value["cases"] else { return }
     for entry in cases {

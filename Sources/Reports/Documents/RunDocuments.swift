@@ -55,7 +55,7 @@ package struct SuiteDocument: Decodable, Sendable {
 
   package struct Diagnosis: Decodable, Sendable {
     package var startWith: [String]
-    package var similarFault: String?
+    package var similarFaults: [String]?
   }
 
   /// The cases that did not pass, the most specific one first.

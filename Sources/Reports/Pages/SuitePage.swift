@@ -29,18 +29,20 @@ struct SuitePage {
     board.rigTrouble == nil && board.totals.failed + board.totals.errored == 0
   }
 
+  /// Says so if cases were left out.
+  private var part: String { boards.compactMap(\.part).first.map { " (\($0))" } ?? "" }
+
   private var verdict: HTML {
     guard boards.count == 1 else {
       let bad = boards.count { !Self.isGood($0) }
       return Page.verdict(
-        isGood, "\(boards.count) boards, \(bad) of them not", boards.compactMap(\.rigTrouble))
+        isGood, "\(boards.count) boards, \(bad) of them not" + part, boards.compactMap(\.rigTrouble))
     }
     let board = boards[0]
     let when =
       "\(board.rig) (\(board.port)), \(board.startedAt), \(Page.seconds(board.seconds)), seed \(board.seed)"
-      + (board.part.map { ", \($0)" } ?? "")
     let trouble = board.rigTrouble.map { "The run is incomplete: \($0)" }
-    return Page.verdict(isGood, Self.sentence(board.totals), [when] + [trouble].compactMap(\.self))
+    return Page.verdict(isGood, Self.sentence(board.totals) + part, [when] + [trouble].compactMap(\.self))
   }
 
   static func sentence(_ totals: SuiteDocument.Totals) -> String {
@@ -98,9 +100,10 @@ struct SuitePage {
       return [name, .text(String(finding))]
     }
     guard !rows.isEmpty else { return [] }
-    let fault = board.diagnosis?.similarFault.map { "Much the same cases fail with this fault: \($0)." }
+    let faults = board.diagnosis?.similarFaults ?? []
+    let similar = faults.isEmpty ? "" : " Much the same cases fail with: \(faults.joined(separator: "; "))."
     return [
-      .element(.p, [], "Start with the first. \(fault ?? "")"),
+      .element(.p, [], "Start with the first.\(similar)"),
       Page.table(["case", "finding"], numbers: [], rows),
       bad.count > rows.count
         ? .element(.p, [], "\(bad.count - rows.count) further ones are in the table below.") : .empty,

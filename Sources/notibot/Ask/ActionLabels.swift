@@ -5,11 +5,14 @@ public import NotibotProtocol
 /// The labels of a notification's buttons, as an option with commas between them.
 struct ActionLabels: ExpressibleByArgument {
   let labels: [String]
+  /// As it was given.
+  private(set) var text = ""
 
   init(labels: [String]) { self.labels = labels }
 
   /// `nil` unless they are 1 to 4 different ones of 1 to 24 bytes.
   init?(argument: String) {
+    text = argument
     labels = argument.split(separator: ",", omittingEmptySubsequences: false).map {
       $0.trimmingCharacters(in: .whitespaces)
     }

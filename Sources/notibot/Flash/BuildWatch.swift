@@ -34,7 +34,11 @@ struct BuildWatch: Sendable {
       ) {
         let (now, stamp) = (DispatchTime.now().uptimeNanoseconds, Self.stamp(of: paths))
         return last.withLock { last in
-          if stamp != last.stamp { last = (stamp, now) }
+          if stamp != last.stamp {
+            let gone = stamp.filter { $0.value == nil && last.stamp[$0.key] != .some(nil) }.keys.sorted()
+            if let first = gone.first { Output.note("\(first.printable) is missing") }
+            last = (stamp, now)
+          }
           return stamp != start && stamp.values.allSatisfy { $0 != nil } && now - last.since >= Self.settledNs
         }
       }

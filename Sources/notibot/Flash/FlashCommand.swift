@@ -131,6 +131,9 @@ struct FlashCommand: AsyncParsableCommand {
 
   /// Flashes at each change of the files. What fails is reported, and tried again with the next.
   private func flashAgain() async throws {
+    // What no change of a file can correct ends the command.
+    if thenTest { _ = try testOptions.cases(of: Suite.cases, try testOptions.earlier()) }
+    _ = try await EsptoolProgram.located(option: esptool, installs: !noInstall)
     while true {
       let build = await BuildWatch(images)
       do {

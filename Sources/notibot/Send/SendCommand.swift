@@ -39,7 +39,8 @@ struct SendCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Labels of buttons, separated by commas; 'notibot watch' shows presses.", valueName: "labels"))
+      "Labels of buttons, 1 to 4, separated by commas; each at most 24 bytes. 'notibot watch' shows presses.",
+      valueName: "labels"))
   var actions: ActionLabels?
 
   @Option(
@@ -93,8 +94,10 @@ struct SendCommand: AsyncParsableCommand {
         guard let input else { return try await sendOne(device, report) }
         let total = Self.isLong(input) ? input.sizeBytes ?? 0 : 0
         var progress = Progress("sending", total: total, unit: "bytes")
+        var hasWarned = false
         while let lines = try await input.next() {
           let (readable, failure) = NotificationLine.parsing(lines, isStrict: strict)
+          if !hasWarned { hasWarned = await warn(of: readable.map(\.notification), on: device) }
           try await sendAll(readable, device, report)
           if let failure { throw failure }
           progress.update(input.doneBytes)
@@ -131,16 +134,16 @@ struct SendCommand: AsyncParsableCommand {
 
   private func alteration(of notification: DisplayNotification) -> Alteration {
     var alteration = Alteration(of: notification)
-    alteration.isReplaced = [app, title, message, text].contains { $0.map(Alteration.isRepaired) ?? false }
+    alteration.isReplaced = [app, title, message, text, actions?.text].contains {
+      $0.map(Alteration.isRepaired) ?? false
+    }
     return alteration
   }
 
   private func sendOne(_ device: Device, _ report: SendReport) async throws {
     let notification = single
     let alteration = alteration(of: notification)
-    if notification.details != NotificationDetails(), await !device.info.hasIdentity {
-      Output.note("warning: the device has no levels and buttons: it gets app, title, text and time alone")
-    }
+    await warn(of: [notification], on: device)
     do {
       try await device.send(notification)
       report.add(1, .success(()), alteration)
@@ -148,6 +151,16 @@ struct SendCommand: AsyncParsableCommand {
       report.add(1, .failure(error))
       throw error
     }
+  }
+
+  /// Whether the device does not have what some of these notifications need; then prints it.
+  @discardableResult
+  private func warn(of notifications: [DisplayNotification], on device: Device) async -> Bool {
+    guard notifications.contains(where: { $0.details != NotificationDetails() }),
+      await !device.info.hasIdentity
+    else { return false }
+    Output.note("warning: the device has no levels and buttons: it gets app, title, text and time alone")
+    return true
   }
 
   private func sendAll(

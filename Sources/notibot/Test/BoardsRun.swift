@@ -70,7 +70,7 @@ struct BoardsRun: Sendable {
   private func printSummary(_ outcomes: [TestRun.Outcome]) {
     reports.printLine("")
     for (board, outcome) in zip(boards, outcomes) {
-      let counts = outcome.report.totals.sentence
+      let counts = outcome.report.totals.sentence + (outcome.report.part.map { "; \($0)" } ?? "")
       let trouble = outcome.report.rigTrouble.map { "; \($0.printable)" } ?? ""
       reports.printLine(
         "\(outcome.failure == nil ? "ok  " : "FAIL") \(board.name.printable): \(counts)\(trouble)")

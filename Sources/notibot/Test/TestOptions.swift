@@ -74,7 +74,7 @@ struct TestOptions: ParsableArguments {
       let folder = try TraceFolder(trace)
       return try board.map { try TraceFolder("\(trace)/\($0.replacing("/", with: "_"))") } ?? folder
     } catch let error as FileError {
-      throw CommandFailure(error)
+      throw CommandFailure(.unfitEnvironment, error.description, remedy: error.hint)
     }
   }
 

@@ -146,7 +146,9 @@ struct TestRun: Sendable {
     }
     (options.quiet ? text.result(of: report) : text.summary(of: report)).forEach(print)
     let judgement = Self.judgement(of: report)
-    if trouble == nil, let failure = trace?.failure { trouble = CommandFailure(failure) }
+    if trouble == nil, let failure = trace?.failure {
+      trouble = CommandFailure(.unfitEnvironment, "the trace is incomplete: \(failure)")
+    }
     let isLost = device.loss != nil && report.totals.failed == 0
     return Outcome(report: report, failure: isLost ? trouble : judgement ?? trouble)
   }
