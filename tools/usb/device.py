@@ -152,7 +152,7 @@ class Device:
         kernels.close()
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
-        return wait_for(self.path, f"a {self.personality.tty} appears")
+        return self.path()
 
     def unplug(self):
         if self.thread:
@@ -161,7 +161,7 @@ class Device:
             self.socket.close()
             self.thread = None
             wait_for(self._is_port_free, f"port {self.port} of the virtual hub is free")
-            wait_for(lambda: not self.path(), "the node disappears")
+            wait_for(lambda: not self.present_path(), "the node disappears")
 
     def _is_port_free(self):
         for line in (VHCI / "status").read_text().splitlines()[1:]:
@@ -179,7 +179,12 @@ class Device:
         return None
 
     def path(self):
-        """/dev/tty… of this device, once udev has made its links; None if it has none."""
+        """/dev/tty… of this device, once udev has made its links. Awaited each time: the folders of
+        another device that leaves can hide it for a moment."""
+        return wait_for(self.present_path, f"a {self.personality.tty} appears")
+
+    def present_path(self):
+        """The same; None if it has none now."""
         # The folders of a device that leaves vanish while they are read.
         with contextlib.suppress(OSError):
             folder = self.folder()
