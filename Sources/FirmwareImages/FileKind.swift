@@ -1,6 +1,6 @@
 /// Files that are given in place of an image, by their first bytes.
 package enum FileKind: Equatable, Sendable, CustomStringConvertible {
-  case elf, gzip, zip, uf2, html, lfsPointer, partitionCSV, intelHex
+  case elf, gzip, zip, uf2, html, lfsPointer, partitionCSV, intelHex, directBoot
 
   private static let beginnings: [(kind: FileKind, bytes: [UInt8])] = [
     (.elf, [0x7F, 0x45, 0x4C, 0x46]), (.gzip, [0x1F, 0x8B]), (.zip, Array("PK\u{3}\u{4}".utf8)),
@@ -9,6 +9,8 @@ package enum FileKind: Equatable, Sendable, CustomStringConvertible {
     (.lfsPointer, Array("version https://git-lfs".utf8)), (.intelHex, Array(":020000".utf8)),
     (.partitionCSV, Array("# esp-idf partition".utf8)), (.partitionCSV, Array("# name".utf8)),
     (.partitionCSV, Array("nvs,".utf8)),
+    // The magic of ROMs from ESP32-C3 on, twice. Source: Espressif, esp32c3-direct-boot-example.
+    (.directBoot, [0x1D, 0x04, 0xDB, 0xAE, 0x1D, 0x04, 0xDB, 0xAE]),
   ]
 
   /// `nil` for bytes of another kind.
@@ -31,6 +33,7 @@ package enum FileKind: Equatable, Sendable, CustomStringConvertible {
     case .lfsPointer: "a pointer of Git LFS"
     case .partitionCSV: "the CSV text of a partition table"
     case .intelHex: "an Intel HEX file"
+    case .directBoot: "a direct-boot program, which the ROM runs in place"
     }
   }
 
@@ -43,6 +46,7 @@ package enum FileKind: Equatable, Sendable, CustomStringConvertible {
     case .html: "it is the page of a failed download: download the file again"
     case .lfsPointer: "get the file with: git lfs pull"
     case .partitionCSV: "convert it with ESP-IDF's gen_esp32part.py"
+    case .directBoot: "it has no checksum that could be checked; flash it at 0x0"
     case .intelHex: "convert it with: objcopy -I ihex -O binary"
     }
   }

@@ -53,7 +53,7 @@ import Testing
       return !first.isDisjoint(with: rules[fault.caseID] ?? [])
     }
     print("named right: \(named) of \(measured.faults.count) faults")
-    #expect(named * 100 >= measured.faults.count * 80)
+    #expect(named * 100 >= measured.faults.count * 85)
   }
 
   @Test func `each case of the matrix is one of the suite`() {

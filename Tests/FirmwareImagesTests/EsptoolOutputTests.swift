@@ -66,6 +66,15 @@ struct EsptoolOutputTests {
     #expect(!output.hasBegunWriting)
   }
 
+  @Test func `an image for another revision of the chip is written with a note`() {
+    var output = EsptoolOutput()
+    output.receive(
+      "NOTE: '/tmp/x/0x10000.bin' requires chip revision in range v3.99 - v4.99 (this chip is v0.4)\n".utf8)
+    output.receive("NOTE: something else\n".utf8)
+    #expect(
+      output.revisionNotes.count == 1 && output.revisionNotes[0].hasPrefix("'/tmp/x/0x10000.bin' requires"))
+  }
+
   @Test func `hostile output changes nothing`() {
     var output = EsptoolOutput()
     // Cut off, the first would be a version.

@@ -134,6 +134,17 @@ struct FlashPlanTests {
         == .misplaced(Self.name, what: "an application", at: 0x18000, right: 0x10000))
   }
 
+  @Test func `a direct-boot program runs at 0, and nowhere else`() {
+    let bytes: [UInt8] =
+      [0x1D, 0x04, 0xDB, 0xAE, 0x1D, 0x04, 0xDB, 0xAE] + [UInt8](repeating: 0x13, count: 64)
+    func program(_ offset: UInt32?) -> File { File(name: "d", bytes: bytes, offset: offset) }
+    #expect(error([program(0)], chip: Self.c3) == nil)
+    #expect(
+      error([program(0x8000)], chip: Self.c3)
+        == .misplaced("d", what: "a direct-boot program", at: 0x8000, right: 0))
+    #expect(error([program(nil)], chip: Self.c3) == .image("d", .isOther(.directBoot)))
+  }
+
   @Test func `a table without a partition for an application is refused`() {
     let rows = (0..<2).flatMap { row in Array(sampleTable[(row * 32)..<(row * 32 + 32)]).with(1, at: 2) }
     let table = File(name: "table", bytes: rows + Array(repeating: 0xFF, count: 64))

@@ -38,6 +38,7 @@ struct CrashFormatTests {
     "E (60) boot: Factory app partition is not bootable",
     "E (60) boot: No bootable app partitions in the partition table",
     "E (60) boot: No bootable test partition in the partition table",
+    "[esp32] [ERR] [boot_comm] This chip is revision 1 but the application is configured for minimum revision 3. Can't run.",
     "E: Image in the primary slot is not valid!",
     "E: Unable to find bootable image",
     "[esp32] [ERR] Load header magic verification failed. Aborting",

@@ -114,8 +114,9 @@ package struct FaultMatrix: Sendable {
   /// a case counts more the fewer faults fail it.
   private func known(_ failed: Set<String>, _ run: Set<String>) -> [Fault] {
     guard failed.count > 1 else { return [] }
+    // Whole numbers: the sum of a set does not depend on its order.
     func weight(_ ids: some Sequence<String>) -> Double {
-      ids.reduce(0) { $0 + 1 / Double(max(1, rarity($1))).squareRoot() }
+      Double(ids.reduce(0) { $0 + Int(1_000_000 / Double(max(1, rarity($1))).squareRoot()) })
     }
     let similar: [(similarity: Double, fault: Fault)] = faults.map { fault in
       let expected = fault.failing.intersection(run)

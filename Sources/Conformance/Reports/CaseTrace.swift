@@ -55,7 +55,7 @@ package final class TraceFolder: Sendable {
     var file = block(0x0A0D_0D0A, u32(0x1A2B_3C4D) + u16(1) + u16(0) + [UInt8](repeating: 0xFF, count: 8))
     file += block(
       1, u16(linkType) + u16(0) + u32(0) + option(9, [9]) + option(1, Array(comment.utf8)) + option(0, []))
-    for packet in PacketSplitter.packets(of: record) {
+    for packet in packets(of: record) {
       let time = UInt64(clamping: packet.time.nanoseconds)
       let length = u32(UInt32(packet.bytes.count))
       file += block(
@@ -64,6 +64,21 @@ package final class TraceFolder: Sendable {
           + padded(packet.bytes) + option(2, u32(packet.isSent ? 2 : 1)) + option(0, []))
     }
     return file
+  }
+
+  private static func packets(of record: Record) -> [Record.Passed] {
+    var directions = [true, false].map { ($0, LinePieces(hasRecords: record.hasRecords)) }
+    var packets: [Record.Passed] = []
+    for passed in record.passed {
+      packets += directions[passed.isSent ? 0 : 1].1.take(passed.bytes).map {
+        Record.Passed(bytes: $0, isSent: passed.isSent, time: passed.time)
+      }
+    }
+    let end = record.passed.last?.time ?? .zero
+    return packets
+      + directions.filter { !$0.1.rest.isEmpty }.map {
+        Record.Passed(bytes: $0.1.rest, isSent: $0.0, time: end)
+      }
   }
 
   private static func block(_ type: UInt32, _ body: [UInt8]) -> [UInt8] {
@@ -81,50 +96,4 @@ package final class TraceFolder: Sendable {
 
   private static func u16(_ value: UInt16) -> [UInt8] { Wire.u16(value) }
   private static func u32(_ value: UInt32) -> [UInt8] { Wire.u32(value) }
-}
-
-/// Makes packets of the bytes of a line.
-private struct PacketSplitter {
-  /// More without a zero is a packet of its own.
-  private static let limitBytes = 4096
-
-  private let hasRecords: Bool
-  private var unfinished: [UInt8] = []
-
-  static func packets(of record: Record) -> [Record.Passed] {
-    var splitters = [true: PacketSplitter(record.hasRecords), false: PacketSplitter(record.hasRecords)]
-    var packets: [Record.Passed] = []
-    for piece in record.passed {
-      packets += (splitters[piece.isSent]?.take(piece.bytes) ?? []).map {
-        Record.Passed(bytes: $0, isSent: piece.isSent, time: piece.time)
-      }
-    }
-    for (isSent, splitter) in splitters where !splitter.unfinished.isEmpty {
-      let time = record.passed.last?.time ?? .zero
-      packets.append(Record.Passed(bytes: splitter.unfinished, isSent: isSent, time: time))
-    }
-    return packets
-  }
-
-  private init(_ hasRecords: Bool) { self.hasRecords = hasRecords }
-
-  private mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
-    var packets: [[UInt8]] = []
-    for byte in bytes {
-      if byte != 0 || hasRecords { unfinished.append(byte) }
-      let isWhole =
-        hasRecords
-        ? unfinished.count >= 2 && unfinished.count == 2 + Int(Wire.word(unfinished, at: 0))
-        : byte == 0 || unfinished.count == Self.limitBytes
-      guard isWhole, !unfinished.isEmpty else { continue }
-      packets.append(hasRecords ? Array(unfinished.dropFirst(2)) : unfinished)
-      unfinished = []
-    }
-    // A console line has no zero behind it.
-    if !hasRecords, unfinished.last == UInt8(ascii: "\n"), Transcriber.text(unfinished) != nil {
-      packets.append(unfinished)
-      unfinished = []
-    }
-    return packets
-  }
 }

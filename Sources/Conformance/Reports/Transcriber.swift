@@ -1,67 +1,65 @@
+/// Cuts the bytes of one direction of a line into frames and text, or the records of a connection.
+struct LinePieces {
+  /// The longest unfinished candidate that is kept. Source: PROTOCOL.md FRM-13.
+  private static let candidateLimitBytes = 544
+
+  /// Whether the bytes are records of a connection, without zeros around.
+  let hasRecords: Bool
+  /// What is not complete.
+  private(set) var rest: [UInt8] = []
+
+  init(hasRecords: Bool) { self.hasRecords = hasRecords }
+
+  /// What is complete after these bytes: without the zeros, or without the length.
+  mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    for byte in bytes {
+      if byte != 0 || hasRecords { rest.append(byte) }
+      let isWhole =
+        hasRecords
+        ? rest.count >= 2 && rest.count == 2 + Int(Wire.word(rest, at: 0))
+        : byte == 0 || rest.count == Self.candidateLimitBytes
+      guard isWhole, !rest.isEmpty else { continue }
+      pieces.append(hasRecords ? Array(rest.dropFirst(2)) : rest)
+      rest = []
+    }
+    // A console line has no zero behind it.
+    if !hasRecords, rest.last == UInt8(ascii: "\n"), Transcriber.text(rest) != nil {
+      pieces.append(rest)
+      rest = []
+    }
+    return pieces
+  }
+}
+
 /// One direction of a line in words: frames decoded, console text as text, and only what is neither
 /// of them in hexadecimal digits.
 struct Transcriber {
-  /// The longest unfinished candidate that is kept. Source: PROTOCOL.md FRM-13.
-  private static let candidateLimitBytes = 544
   /// Bytes shown of what cannot be decoded, and characters shown of a text.
   static let hexLimitBytes = 32
   static let textLimit = 160
 
-  private let hasRecords: Bool
-  private var unfinished: [UInt8] = []
+  private var pieces: LinePieces
 
   /// - Parameter hasRecords: whether the bytes are records of a connection, without zeros around.
-  init(hasRecords: Bool) { self.hasRecords = hasRecords }
+  init(hasRecords: Bool) { pieces = LinePieces(hasRecords: hasRecords) }
 
   /// What is complete after these bytes.
   mutating func take(_ bytes: [UInt8]) -> [String] {
-    hasRecords ? takeRecords(bytes) : takeFrames(bytes)
+    pieces.take(bytes).flatMap { pieces.hasRecords ? [PayloadText.attribute($0)] : Self.words($0) }
   }
 
   /// What has remained.
-  mutating func finish() -> [String] {
-    guard !unfinished.isEmpty else { return [] }
-    defer { unfinished = [] }
-    if let lines = Self.console(unfinished) { return lines }
-    return ["unfinished, \(Self.count(unfinished)): \(Wire.hex(unfinished, limit: Self.hexLimitBytes))"]
+  func finish() -> [String] {
+    let rest = pieces.rest
+    if rest.isEmpty { return [] }
+    return Self.console(rest)
+      ?? ["unfinished, \(Self.count(rest)): \(Wire.hex(rest, limit: Self.hexLimitBytes))"]
   }
 
-  private mutating func takeRecords(_ bytes: [UInt8]) -> [String] {
-    var words: [String] = []
-    unfinished += bytes
-    while unfinished.count >= 2 {
-      let end = 2 + Int(Wire.word(unfinished, at: 0))
-      guard unfinished.count >= end else { break }
-      words.append(PayloadText.attribute(Array(unfinished[2..<end])))
-      unfinished.removeFirst(end)
-    }
-    return words
-  }
-
-  private mutating func takeFrames(_ bytes: [UInt8]) -> [String] {
-    var words: [String] = []
-    for byte in bytes {
-      if byte == 0 {
-        words += candidate()
-      } else {
-        unfinished.append(byte)
-        if unfinished.count == Self.candidateLimitBytes { words += candidate() }
-      }
-    }
-    // A console line has no zero behind it.
-    if unfinished.last == UInt8(ascii: "\n"), let lines = Self.console(unfinished) {
-      words += lines
-      unfinished = []
-    }
-    return words
-  }
-
-  private mutating func candidate() -> [String] {
-    guard !unfinished.isEmpty else { return [] }
-    defer { unfinished = [] }
-    if let frame = WireFrame(candidate: unfinished) { return [FrameText.line(of: frame)] }
-    if let lines = Self.console(unfinished) { return lines }
-    return ["not a frame, \(Self.count(unfinished)): \(Wire.hex(unfinished, limit: Self.hexLimitBytes))"]
+  private static func words(_ piece: [UInt8]) -> [String] {
+    if let frame = WireFrame(candidate: piece) { return [FrameText.line(of: frame)] }
+    return console(piece) ?? ["not a frame, \(count(piece)): \(Wire.hex(piece, limit: hexLimitBytes))"]
   }
 
   /// Text between frames, line by line; nil if the bytes are something else.

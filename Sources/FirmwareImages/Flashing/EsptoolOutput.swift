@@ -35,6 +35,9 @@ package struct EsptoolOutput: Equatable, Sendable {
   package private(set) var hasBegunWriting = false
   /// The size of the flash, if it was asked for, in bytes.
   package private(set) var detectedFlashBytes: Int?
+  /// What it says about images that are written, but do not run on this revision of the chip; at
+  /// most one per part. Not sanitised.
+  package private(set) var revisionNotes: [String] = []
   /// Whether esptool has lost the connection and connected again.
   package private(set) var hasReconnected = false
   private var writtenBytes = 0
@@ -69,6 +72,8 @@ package struct EsptoolOutput: Equatable, Sendable {
       if Self.isMAC(text) { mac = text }
     } else if let rest = line.dropping("Detected flash size: "), rest.hasSuffix("MB") {
       detectedFlashBytes = UInt16(rest.dropLast(2)).map { Int($0) << 20 }
+    } else if let rest = line.dropping("NOTE: "), rest.contains("requires chip revision") {
+      if revisionNotes.count < FlashPlan.partsLimit { revisionNotes.append(String(rest)) }
     } else if line.hasPrefix("Flash will be erased from ") || line.hasPrefix("Erasing flash") {
       (hasBegunWriting, phase, percent) = (true, .writing, 0)
     } else if line.hasPrefix("Writing at 0x") {

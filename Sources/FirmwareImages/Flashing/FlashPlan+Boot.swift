@@ -47,7 +47,9 @@ extension FlashPlan {
       return ("an application", Self.usualAppOffset)
     case .data:
       guard roots.contains(part.offset) || isAtTable else { return nil }
-      return (FileKind(of: part.bytes)?.description ?? "neither an image nor a partition table", nil)
+      let kind = FileKind(of: part.bytes)
+      if kind == .directBoot { return part.offset == 0 ? nil : ("a direct-boot program", 0) }
+      return (kind?.description ?? "neither an image nor a partition table", nil)
     }
   }
 }

@@ -148,6 +148,8 @@ struct CrashFormat: Sendable {
     CrashFormat("Factory app partition is not bootable", .tag("boot"), boot),
     CrashFormat("No bootable app partitions in the", .tag("boot"), boot),
     CrashFormat("No bootable test partition", .tag("boot"), boot),
+    CrashFormat(
+      "This chip is revision ", .anywhere, mcuboot, shape: "^This chip is revision .* but the application"),
     CrashFormat("Image in the primary slot is not valid!", .anywhere, mcuboot),
     CrashFormat("Unable to find bootable image", .anywhere, mcuboot),
     CrashFormat("Load header magic verification failed.", .anywhere, mcuboot),

@@ -197,6 +197,7 @@ struct FlashRun: Sendable {
       }
     }
     report.board = run.output.mac ?? report.board
+    for note in run.output.revisionNotes { Output.note("warning: \(named(note).printable)") }
     guard run.exitCode == 0 else { throw failure(of: run, port) }
     guard run.output.parts.count == plan.parts.count else {
       throw CommandFailure(

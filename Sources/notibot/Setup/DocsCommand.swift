@@ -12,31 +12,32 @@ struct DocsCommand: ParsableCommand {
     help: "The page, such as CLI or GATEWAY.", completion: .shellCommand("notibot docs | cut -d' ' -f1"))
   var page: String?
 
-  /// The name of a page, such as `CLI`, and its text.
-  private typealias Page = (name: String, text: String)
-
   func run() throws {
-    let pages = Self.pages()
-    guard let page else {
-      return Output.data(
-        Table.text(pages.map { [$0.name, String($0.text.prefix { $0 != "\n" }.dropFirst(2))] }))
+    let missing = CommandFailure(
+      .unfitEnvironment, "the pages are not here", remedy: "install the package again, with its share folder")
+    guard let folder = BuiltFile.docs,
+      let files = try? FileManager.default.contentsOfDirectory(atPath: folder)
+    else { throw missing }
+    let names = files.filter { $0.hasSuffix(".md") }.map { String($0.dropLast(3)) }.sorted()
+    func text(_ name: String) throws -> String {
+      do throws(RegularFile.Problem) {
+        let bytes = try RegularFile.read("\(folder)/\(name).md", limitBytes: 1 << 20)
+        return String(decoding: bytes, as: UTF8.self)
+      } catch {
+        throw CommandFailure(
+          .unfitEnvironment, "cannot read \(folder.printable)/\(name.printable).md: \(error)")
+      }
     }
-    let name = page.split(separator: "/").last.map { $0.hasSuffix(".md") ? $0.dropLast(3) : $0 } ?? ""
-    guard let found = pages.first(where: { $0.name == name.uppercased() }) else {
+    guard let page else {
+      let rows = try names.map { [$0, String(try text($0).prefix { $0 != "\n" }.dropFirst(2))] }
+      return Output.data(Table.text(rows))
+    }
+    let wanted = page.split(separator: "/").last.map { $0.hasSuffix(".md") ? $0.dropLast(3) : $0 } ?? ""
+    guard names.contains(wanted.uppercased()) else {
       throw CommandFailure(
         .usage, "there is no page '\(page.printable)'", remedy: "list them with: notibot docs")
     }
     // The text ends with a newline, and `data` adds one.
-    Output.data(String(found.text.dropLast()))
-  }
-
-  private static func pages() -> [Page] {
-    guard let folder = BuiltFile.docs else { return [] }
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return files.filter { $0.hasSuffix(".md") }.sorted().compactMap { file in
-      (try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)).map {
-        (String(file.dropLast(3)), $0)
-      }
-    }
+    Output.data(String(try text(wanted.uppercased()).dropLast()))
   }
 }

@@ -141,9 +141,6 @@ struct TestRun: Sendable {
     } else if results.count < cases.count {
       report.rigTrouble = "interrupted after \(results.count) of \(cases.count) cases"
     }
-    let text = TextReport(cases: cases, usesColor: usesColor, isVerbose: options.verbose) { [again] in
-      again?.text(for: $0)
-    }
     (options.quiet ? text.result(of: report) : text.summary(of: report)).forEach(print)
     let judgement = Self.judgement(of: report)
     if trouble == nil, let failure = trace?.failure {
@@ -153,14 +150,18 @@ struct TestRun: Sendable {
     return Outcome(report: report, failure: isLost ? trouble : judgement ?? trouble)
   }
 
+  private var text: TextReport {
+    TextReport(cases: cases, usesColor: usesColor, isVerbose: options.verbose) { [again] in
+      again?.text(for: $0)
+    }
+  }
+
   private func runCases(
     on device: any Rig, print: @escaping @Sendable (String) -> Void
   ) async -> ([CaseResult], lineTrouble: String?) {
     let output = Mutex(
       (
-        text: TextReport(cases: cases, usesColor: usesColor, isVerbose: options.verbose) { [again] in
-          again?.text(for: $0)
-        }, done: 0, bar: Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
+        text: text, done: 0, bar: Progress("test", total: showsProgress ? cases.count : 0, unit: "cases")
       ))
     var policy = options.policy
     policy.trace = trace
