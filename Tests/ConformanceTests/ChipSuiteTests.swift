@@ -112,6 +112,19 @@ import Testing
     #expect(error?.message.hasPrefix(reason) == true)
   }
 
+  @Test func `a bootloader at another chip's place is refused as flash refuses it`() throws {
+    // An ESP32-C3 image of one segment of 16 zeros, without a description.
+    var image: [UInt8] = [
+      0xE9, 1, 2, 0x20, 0, 0, 0x38, 0x40, 0xEE, 0, 0, 0, 5, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0, 0,
+    ]
+    image += [0, 0, 0xC8, 0x3F, 16, 0, 0, 0] + [UInt8](repeating: 0, count: 31) + [0xEF]
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).bin").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Data([UInt8](repeating: 0xFF, count: 0x1000) + image).write(to: URL(fileURLWithPath: path))
+    let error = #expect(throws: RigTrouble.self) { _ = try ChipImage.read(path, line: .uart) }
+    #expect(error?.message.contains("is at 0x1000 instead of 0x0") == true, "\(error?.message ?? "")")
+  }
+
   @Test func `the image of the other line does not answer`() async throws {
     let error = await #expect(throws: PortRig.NoAnswer.self) {
       _ = try await ChipRig(image: .repository(.usb), port: .uart)

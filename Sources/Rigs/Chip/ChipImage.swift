@@ -46,7 +46,12 @@ package struct ChipImage: Sendable {
     guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limitBytes)
     else { throw RigTrouble("cannot read \(path)", remedy: remedy) }
     do throws(ImageError) {
-      _ = try ESPImage(parsing: data, for: .esp32c3)
+      // As `flash` and `image info` judge it.
+      if let content = try FlashContent.merged(Array(data)) {
+        try content.first.check(for: .esp32c3)
+      } else {
+        _ = try ESPImage(parsing: data, for: .esp32c3)
+      }
     } catch {
       throw RigTrouble("\(path) is not an image for ESP32-C3: \(error)", remedy: remedy)
     }
