@@ -71,7 +71,9 @@ package struct TextReport {
       lines.append(
         "  Much the same cases fail with \(these): \(found.faults.map(\.what).joined(separator: "; "))")
     }
-    if let missing = found.missing { lines.append("  Its case was not run: --filter '^\(missing)$'") }
+    if let missing = found.missing {
+      lines.append("  Its case was not run; select it with: --filter '^\(missing)$'")
+    }
     if !isVerbose {
       for result in bad.prefix(Self.explainedCases) {
         lines += ["", "  \(mark(result.outcome)) \(result.testCase.id)  \(result.testCase.title)"]

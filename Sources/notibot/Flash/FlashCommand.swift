@@ -78,7 +78,7 @@ struct FlashCommand: AsyncParsableCommand {
   @Flag(help: "Run the conformance suite afterwards.")
   var thenTest = false
 
-  @Flag(help: "Do it again whenever the files change, until Ctrl-C.")
+  @Flag(help: "Flash again, and test again, whenever the files change, until Ctrl-C.")
   var watch = false
 
   @Flag(help: "Show the board's console afterwards, from a restart on, as 'monitor --reset' does.")
