@@ -1,7 +1,7 @@
 """Writes what a run of all mutants has measured for `notibot test`: an order of the cases in which
 they find faults early, those of `--quick`, and which cases each fault fails.
 
-Sources/Conformance/Measured/FaultMatrix+Table.swift has the format."""
+Sources/Conformance/Measured/FaultMatrix.swift has the format."""
 
 import collections
 import json
@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import tempfile
 
-TABLE = pathlib.Path(__file__).parents[2] / "Sources/Conformance/Measured/FaultMatrix+Table.swift"
+TABLE = pathlib.Path(__file__).parents[2] / "Sources/Conformance/Measured/faults.tsv"
 # A board without a control path: what these needs mean is in Case.swift.
 ELSEWHERE = {"control", "virtualTime", "longWaits", "firmwareMode", "reopen", "host"}
 # Seconds of the cases of --quick on such a board, and of those beyond that need more.
@@ -93,16 +93,7 @@ def write(rows, listed, seconds):
         numbers = ",".join(str(number) for number in sorted(index[case] for case in failing))
         lines.append(f"{case}\t{what}\t{numbers}")
     text = "\n".join(lines)
-    TABLE.parent.mkdir(exist_ok=True)
-    TABLE.write_text(
-        "// swift-format-ignore-file\n// Written by scripts/mutants --matrix.\n\n"
-        "extension FaultMatrix {\n"
-        "  /// A line per case of a device, in the order of a run: its id, its milliseconds over a\n"
-        "  /// pseudo-terminal, `q` if it is one of `--quick`. Then one per fault: the case of its rule,\n"
-        "  /// what is wrong, and the numbers of the cases that fail.\n"
-        f'  static let table = #"""\n{text}\n"""#\n}}\n',
-        encoding="utf-8",
-    )
+    TABLE.write_text(f"{text}\n", encoding="utf-8")
     return summary(sets, plain, quick, seconds)
 
 

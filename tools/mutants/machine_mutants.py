@@ -27,8 +27,8 @@ TABLE = ROOT / "firmware-fixtures/mutants/equivalent-swift.tsv"
 REFUSED = ROOT / "firmware-fixtures/mutants/refused-swift.tsv"
 SAMPLE = 600
 SHORT_COUNT = 15
-# Machines that decide what is sent and what is stored. The rest of scripts/machines.txt models
-# boards, faults and monitors, and has its own tests.
+# Machines that decide what is sent and what is stored. The rest of the list in tools/dev/lint.sh
+# models boards, faults and monitors, and has its own tests.
 MACHINES = {
     "DeviceEmulator": (
         "Attributes/ATT*.swift",
@@ -60,7 +60,7 @@ UNIT_TESTS = {
         r"WiredDevice)"
     ),
     "NotibotHost": (
-        r"NotibotHostTests.*(LinkOpen|LinkOrder|ATTClient|Discovery|HostMachine|Outbox|Supervisor|ForwardingMachine|"
+        r"NotibotHostTests.*(LinkOpen|LinkOrder|ATTClient|ConnectionMachine|Discovery|HostMachine|Outbox|Supervisor|ForwardingMachine|"
         r"RoundTrip|Submissions|JournalCrash)"
     ),
 }
@@ -179,8 +179,8 @@ def built():
 class Judge:
     """Judges mutants in child processes, which read from a file which mutant is active."""
 
-    def __init__(self, notibot, tests, folder, number):
-        self.notibot, self.tests = notibot, tests
+    def __init__(self, notibot, tests, folder, number, units):
+        self.notibot, self.tests, self.units = notibot, tests, units
         self.active = folder / f"active-{number}"
         self.activate(0)
         # A crash is expected: no backtrace.
@@ -207,6 +207,8 @@ class Judge:
         if found.get("failed"):
             return found["failed"], found.get("detail")
         tests = ["--filter", UNIT_TESTS[target], "--skip", SLOW_TESTS], ["--filter", f"{target}Tests.*({SLOW_TESTS})"]
+        if self.units:
+            return self.by_simulation() or self.by_tests(tests[0][:2]) or (None, None)
         return self.by_tests(tests[0]) or self.by_tests(tests[1]) or self.by_simulation() or (None, None)
 
     def by_tests(self, chosen):
@@ -218,7 +220,7 @@ class Judge:
 
     def by_simulation(self):
         for seeds in SEEDS:
-            status, output = self.run([self.notibot, "simulate", "--seeds", seeds, "--jobs", "1"])
+            status, output = self.run([f"{self.notibot}-dev", "simulate", "--seeds", seeds, "--jobs", "1"])
             if status != 0:
                 return "simulation", output.strip().splitlines()[-1] if output.strip() else f"exit {status}"
         return None
@@ -245,12 +247,30 @@ class Judge:
             judge.close()
 
 
+def stale():
+    """Prints the entries of both tables that no mutant and no line has. Returns the exit code."""
+    copy = Copy({})
+    copy.write()
+    mutants = [mutant for some in copy.mutants.values() for mutant in some]
+    entries = [" | ".join(name) for name in argued.stale(argued.read(TABLE), mutants)]
+    for name, lines in copy.known.items():
+        path = ROOT / "Sources" / name
+        there = {line.strip() for line in path.read_text(encoding="utf-8").splitlines()} if path.exists() else set()
+        entries += [f"{name} | {line}" for line in lines - there]
+    for entry in entries:
+        print(f"argued or refused, but there is no such mutant: {entry}")
+    return 1 if entries else 0
+
+
 def judge_all(chosen, mutants, targets, report):
     """A row for each mutant, in order."""
     tests = next(pathlib.Path(chosen.notibot).resolve().parent.glob("*PackageTests.xctest"), None)
     chunk = max(1, min(20, len(mutants) // chosen.jobs))
     with tempfile.TemporaryDirectory(prefix="notibot-machines.") as folder:
-        judges = [Judge(chosen.notibot, str(tests), pathlib.Path(folder), number) for number in range(chosen.jobs)]
+        judges = [
+            Judge(chosen.notibot, str(tests), pathlib.Path(folder), number, chosen.units)
+            for number in range(chosen.jobs)
+        ]
         for judge in judges:
             judge.learn()
 
@@ -281,10 +301,18 @@ def main():
     parser = operator_report.options(__doc__, limit=95, short=SHORT_COUNT)
     parser.add_argument("--machines", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--target", choices=sorted(MACHINES), help="only mutants of this target")
+    parser.add_argument(
+        "--units", action="store_true", help="unit tests last, and all of them: --json lists what only they detect"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only look for stale lines in both tables, without a build"
+    )
     parser.add_argument("--all", action="store_true", help=f"all mutants; otherwise {SAMPLE} of them")
     chosen = parser.parse_args()
     chosen.sample = None if chosen.all else chosen.sample or SAMPLE
     try:
+        if chosen.check:
+            return stale()
         built_mutants = built()
         everything = [mutant for some in built_mutants.values() for mutant in some]
         targets = {mutant.index: target for target, some in built_mutants.items() for mutant in some}

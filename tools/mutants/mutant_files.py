@@ -1,92 +1,96 @@
 """Mutants of the C firmware: reading them, applying them to a copy, compiling that as a library.
 
-A mutant is one file, NAME.mutant:
+    NAME RULES CASE FILE: the fault of the device, in plain English
+    -lines of FILE that occur exactly once, or a part of them
+    +their replacement; may be missing
+     a line of both, after a space
+    @
+    -further lines of the same file
+    @ FILE
+    -lines of another file
 
-    what: the fault of the device, in plain English
-    rule: LNK-40, LNK-50            the rules of PROTOCOL.md that it breaks, the main one first
-    case: LNK-40/credit-when-handled   the case that must fail, or - if any case may detect it
-
-    file: core/src/nb_link.c        below firmware-fixtures
-    --- old
-    lines that occur exactly once, or a part of one
-    --- new
-    their replacement; can be empty
-    --- end
-
-`file:` and the following lines can be repeated: together they are one fault.
+RULES are the rules of PROTOCOL.md that it breaks, the main one first, with commas; CASE must fail,
+or `-`: any case can detect it. A FILE is named below firmware-fixtures. All edits of a mutant are
+one fault. Mutants are in the order of their names. Empty lines are ignored.
 """
 
 import dataclasses
+import itertools
 import pathlib
+import re
 import shutil
 import subprocess
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "firmware-fixtures"
+# Devices that do not conform, devices that do, and faults of the port for ESP32-C3.
+MUTANTS, SOUND, ESP32C3 = FIXTURES / "mutants", FIXTURES / "sound.mutants", FIXTURES / "esp32c3.mutants"
 SOURCES = ("core/src", "ports/control", "ports/host")
 INCLUDES = ("core/include", "core/src", "ports/control", "ports/host/include")
 ANY_CASE = "-"
 FLAGS = ("-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused", "-Werror")
+HEAD = re.compile(r"(\w[\w.-]*) (\S+) (\S+) (\S+): (\S.*)")
 
 
 class BadMutant(Exception):
-    """An invalid mutant file; the text names it."""
+    """An invalid mutant; the text names its file and line."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Edit:
+    place: str
     path: str
-    old: str
-    new: str
+    old: str = ""
+    new: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Mutant:
     name: str
-    what: str
     rules: tuple
     case: str
-    edits: tuple
-
-    @property
-    def target(self):
-        return "firmware"
+    what: str
+    edits: list
 
 
 def parse(path):
-    """Reads one mutant file."""
-    fields, edits = {}, []
-    target, part, lines = None, None, {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if part is not None and line == "--- end":
-            if part != "new":
-                raise BadMutant(f"{path.name}:{number}: '--- end' without '--- new'")
-            edits.append(Edit(target, "\n".join(lines["old"]), "\n".join(lines["new"])))
-            part, lines = None, {}
-        elif line in ("--- old", "--- new"):
-            part = line.removeprefix("--- ")
-            if target is None or part in lines or (part == "new" and "old" not in lines):
-                raise BadMutant(f"{path.name}:{number}: '{line}' is out of place")
-            lines[part] = []
-        elif part is not None:
-            lines[part].append(line)
-        elif line.strip():
-            key, colon, value = line.partition(":")
-            if not colon or key not in ("what", "rule", "case", "file") or not value.strip():
-                raise BadMutant(f"{path.name}:{number}: cannot be read: {line}")
-            if key == "file":
-                target = value.strip()
-            else:
-                fields[key] = value.strip()
-    missing = [key for key in ("what", "rule", "case") if key not in fields]
-    if missing or not edits or part is not None:
-        raise BadMutant(f"{path.name}: {', '.join(missing) or 'a complete edit'} is missing")
-    rules = tuple(rule.strip() for rule in fields["rule"].split(","))
-    return Mutant(path.stem, fields["what"], rules, fields["case"], tuple(edits))
+    """Reads one file of mutants."""
+    mutants = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        place, sign, text = f"{path.name}:{number}", line[:1], line[1:] + "\n"
+        edits = mutants[-1].edits if mutants else []
+        if not line:
+            continue
+        if sign in "-+ @" and not edits:
+            raise BadMutant(f"{place}: no mutant begins before this line")
+        if sign == "@":
+            edits.append(Edit(place, text.strip() or edits[-1].path))
+        elif sign in "-+ ":
+            edits[-1].old += text if sign != "+" else ""
+            edits[-1].new += text if sign != "-" else ""
+        elif head := HEAD.fullmatch(line):
+            name, rules, case, file, what = head.groups()
+            if mutants and name <= mutants[-1].name:
+                raise BadMutant(f"{place}: names are unique and in order: {name} after {mutants[-1].name}")
+            mutants.append(Mutant(name, tuple(rules.split(",")), case, what, [Edit(place, file)]))
+        else:
+            raise BadMutant(f"{place}: neither 'NAME RULES CASE FILE: WHAT' nor a line of an edit: {line}")
+    for edit in (edit for mutant in mutants for edit in mutant.edits):
+        edit.old, edit.new = edit.old[:-1], edit.new[:-1]
+        if not edit.old.strip() or edit.old == edit.new:
+            raise BadMutant(f"{edit.place}: this edit changes nothing: it needs '-' lines, or a '+' line with others")
+    return mutants
 
 
-def read_all(folder):
-    """Every mutant of a folder, by name."""
-    return [parse(path) for path in sorted(folder.glob("*.mutant"))]
+def read_all(path):
+    """Every mutant of a file, or of the *.mutants of a folder, by name."""
+    if not path.exists():
+        raise BadMutant(f"{path}: does not exist")
+    files = sorted(path.glob("*.mutants")) if path.is_dir() else [path]
+    mutants = sorted((mutant for file in files for mutant in parse(file)), key=lambda mutant: mutant.name)
+    for one, other in itertools.pairwise(mutants):
+        if one.name == other.name:
+            raise BadMutant(f"{other.edits[0].place}: {other.name} is also at {one.edits[0].place}")
+    return mutants
 
 
 def mutated(mutant, root):
@@ -96,12 +100,14 @@ def mutated(mutant, root):
         path = root / edit.path
         if edit.path not in texts:
             if not path.is_file():
-                raise BadMutant(f"{mutant.name}: there is no {edit.path}")
+                raise BadMutant(f"{edit.place}: {mutant.name}: there is no {edit.path}")
             texts[edit.path] = path.read_text(encoding="utf-8")
         found = texts[edit.path].count(edit.old)
-        if not edit.old or found != 1:
-            first = edit.old.strip().splitlines()[0] if edit.old.strip() else ""
-            raise BadMutant(f"{mutant.name}: found {found} times in {edit.path}, expected once: {first.strip()}")
+        if found != 1:
+            first = edit.old.strip().splitlines()[0]
+            raise BadMutant(
+                f"{edit.place}: {mutant.name}: found {found} times in {edit.path}, expected once: {first.strip()}"
+            )
         texts[edit.path] = texts[edit.path].replace(edit.old, edit.new)
     return texts
 
@@ -155,14 +161,20 @@ class Compiler:
             raise BadMutant(f"{what}: does not compile:\n{done.stderr.strip()[-2000:]}")
 
 
-def findings(folder=FIXTURES / "mutants", root=FIXTURES):
-    """What is wrong with the mutants of a folder, without compiling them."""
-    for path in sorted(folder.glob("*.mutant")):
+def findings(root=FIXTURES):
+    """What is wrong with the mutants, without compiling them."""
+    for path in (MUTANTS, SOUND, ESP32C3):
         try:
-            mutated(parse(path), root)
+            mutants = read_all(path)
         except BadMutant as bad:
             yield str(bad)
+            continue
+        for mutant in mutants:
+            try:
+                mutated(mutant, root)
+            except BadMutant as bad:
+                yield str(bad)
 
 
 if __name__ == "__main__":
-    print(*findings(), *findings(FIXTURES / "sound"), sep="\n", end="")
+    print(*findings(), sep="\n", end="")

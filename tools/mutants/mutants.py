@@ -1,8 +1,8 @@
-"""Runs the conformance suite against broken devices and hosts, and reports which case detects each:
-see docs/MUTANTS.md.
+"""Runs the conformance suite against broken devices, and reports which case detects each:
+see CONTRIBUTING.md.
 
-Exit codes: 0; 1, a fault that no case of its rule detects, a case that blames the rig for a fault
-of the device, or an outdated document; 2, a mutant that cannot be made, or wrong usage.
+Exit codes: 0; 1, a fault that no case of its rule detects, or a case that blames the rig for a
+fault of the device; 2, a mutant that cannot be made, or wrong usage.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from tools.mutants import fault_matrix, mutant_files, mutant_table
+from tools.mutants import fault_matrix, mutant_files
 
 SEED = "2026"
 RUN_LIMIT_SECONDS = 600
@@ -38,8 +38,6 @@ SHORT = (
     "ntf-answers-first",
     "ntf-count-wraps",
     "ntf-digest-xor",
-    "seq-from-1",
-    "uuid-order",
 )
 
 # The sound variants that `scripts/test` runs: those on which most cases once failed wrongly.
@@ -86,21 +84,6 @@ class Suite:
         done = subprocess.run([self.notibot, "test", "--list", "--json", "-"], capture_output=True, check=True)
         return json.loads(done.stdout)["cases"]
 
-    def symmetric(self):
-        """The faults that both sides have in common, as listed by the program."""
-        done = subprocess.run([self.notibot, "test", "--list-symmetric"], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Trouble(f"{self.notibot} test --list-symmetric: {done.stderr.strip()}")
-        return [Symmetric(*line.split("\t")) for line in done.stdout.splitlines()]
-
-
-class Symmetric:
-    """A fault that device and host have in common."""
-
-    def __init__(self, name, rules, device, host, what):
-        self.name, self.what, self.rules = name, what, tuple(rules.split(","))
-        self.cases = {"device": device, "host": host}
-
 
 def pattern(rules, cases):
     """Matches the cases that name one of the rules, and these."""
@@ -109,7 +92,7 @@ def pattern(rules, cases):
 
 
 def judge(name, target, what, rules, expected, failed, known):
-    """One row of the table."""
+    """The row of a fault."""
     detecting = [case for case in failed if case["id"] not in known]
     by_rule = [case["id"] for case in detecting if set(case["rules"]) & set(rules)]
     if not detecting:
@@ -137,6 +120,21 @@ def judge(name, target, what, rules, expected, failed, known):
     }
 
 
+def line(row):
+    """The printed form of a row."""
+    detected = ", ".join(row["byRule"][:1]) or row["first"] or "-"
+    return f"{row['verdict']:20} {row['name']:28} {row['target']:14} {row['rules'][0]:7} {row['failed']:4} {detected}"
+
+
+def table(rows):
+    """A page with the rows; the last column counts the failing cases of any rule."""
+    text = "# Mutants\n\n| fault | of | what is wrong | rule | case | cases |\n|---|---|---|---|---|---|\n"
+    for row in rows:
+        start = f"| `{row['name']}` | {row['target']} | {row['what']} | {row['rules'][0]} | `{row['case']}`"
+        text += f"{start} | {row['failed']} |\n"
+    return text
+
+
 class Run:
     """One run of this script."""
 
@@ -144,7 +142,7 @@ class Run:
         self.options = options
         self.suite = suite
         self.compiler = mutant_files.Compiler(shlex.split(os.environ.get("CC", "cc")), folder)
-        self.known = {"firmware": set(), "symmetric": set()}
+        self.known = set()
 
     def selected(self, mutants):
         if self.options.short:
@@ -154,20 +152,15 @@ class Run:
             return [mutant for mutant in mutants if re.fullmatch(self.options.only, mutant.name)]
         return mutants
 
-    def learn(self, rig, arguments, mutants):
+    def learn(self, mutants):
         """Notes the cases that fail without a fault; only other failures count as detection."""
         # The rules of all mutants are too long for a filter.
         own = self.options.own
-        wanted = self.options.cases if own else self.wanted(*((m.rules, self.cases(m)) for m in mutants))
-        failed, count = self.suite.failures(arguments, wanted)
-        self.known[rig] = {case["id"] for case in failed}
+        wanted = self.options.cases if own else self.wanted(*((m.rules, [m.case]) for m in mutants))
+        failed, _ = self.suite.failures(["--rig", "firmware"], wanted)
+        self.known = {case["id"] for case in failed}
         for case in failed:
-            print(f"fails without a fault on {rig}: {case['id']}: {'; '.join(case['details'])[:200]}", flush=True)
-        return count
-
-    @staticmethod
-    def cases(mutant):
-        return [mutant.case] if isinstance(mutant, mutant_files.Mutant) else list(mutant.cases.values())
+            print(f"fails without a fault: {case['id']}: {'; '.join(case['details'])[:200]}", flush=True)
 
     def wanted(self, *of):
         if self.options.cases:
@@ -185,7 +178,7 @@ class Run:
             failed = self.deadly(arguments, mutant)
         finally:
             library.unlink()
-        return [judge(mutant.name, "device", mutant.what, mutant.rules, mutant.case, failed, self.known["firmware"])]
+        return [judge(mutant.name, "device", mutant.what, mutant.rules, mutant.case, failed, self.known)]
 
     def deadly(self, arguments, mutant):
         """The failures if the program crashed: the mutant's own case, if it crashes alone."""
@@ -194,45 +187,16 @@ class Run:
         except Died:
             return [{"id": mutant.case, "rules": [mutant.case.partition("/")[0]]}]
 
-    def symmetric(self, mutant):
-        failed, _ = self.suite.failures(
-            ["--rig", "emulator", "--symmetric", mutant.name], self.wanted((mutant.rules, mutant.cases.values()))
-        )
-        halves = {
-            "host": [case for case in failed if "host" in case["needs"]],
-            "device": [case for case in failed if "host" not in case["needs"]],
-        }
-        return [
-            judge(
-                mutant.name,
-                f"{side} of two",
-                mutant.what,
-                mutant.rules,
-                mutant.cases[side],
-                halves[side],
-                self.known["symmetric"],
-            )
-            for side in ("device", "host")
-        ]
-
     def perform(self):
         """Every row, in the order of the mutants."""
         mutants = self.selected(mutant_files.read_all(self.options.mutants))
-        faults = self.selected([] if self.options.no_symmetric else self.suite.symmetric())
-        faults = [fault for fault in faults if fault.rules != ("",)]
-        if not mutants and not faults:
-            raise Trouble(f"no fault has this name: {self.options.only}")
-        jobs = []
-        if mutants:
-            self.compiler.prepare()
-            self.learn("firmware", ["--rig", "firmware"], mutants)
-            jobs += [(self.firmware, mutant) for mutant in mutants]
-        if faults:
-            self.learn("symmetric", ["--rig", "emulator", "--symmetric", "none"], faults)
-            jobs += [(self.symmetric, fault) for fault in faults]
+        if not mutants:
+            raise Trouble(f"no mutant has this name: {self.options.only}")
+        self.compiler.prepare()
+        self.learn(mutants)
         rows, troubles = [], []
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            futures = [pool.submit(*job) for job in jobs]
+            futures = [pool.submit(self.firmware, mutant) for mutant in mutants]
             try:
                 for future in futures:
                     try:
@@ -244,7 +208,7 @@ class Run:
                     rows += found
                     for row in found:
                         if not self.options.sound or row["verdict"] != "survives":
-                            print(mutant_table.line(row), flush=True)
+                            print(line(row), flush=True)
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -252,29 +216,27 @@ class Run:
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="scripts/mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", metavar="REGEX", help="only faults whose complete name matches")
+    parser = argparse.ArgumentParser(prog="scripts/dev mutants", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="REGEX", help="only mutants whose complete name matches")
     parser.add_argument("--short", action="store_true", help="a fixed selection, and only the cases of their rules")
-    parser.add_argument("--own", action="store_true", help="only the cases that name a fault's rules")
+    parser.add_argument("--own", action="store_true", help="only the cases that name a mutant's rules")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="parallel runs")
     parser.add_argument("--json", metavar="FILE", help="write the rows to this file")
+    parser.add_argument("--table", type=pathlib.Path, metavar="FILE", help="write a page with the rows, in Markdown")
     parser.add_argument("--matrix", action="store_true", help="write what `notibot test` knows of faults")
-    parser.add_argument("--check", action="store_true", help="compare docs/MUTANTS.md instead of writing it")
     parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
     parser.add_argument(
         "--mutants",
         type=pathlib.Path,
-        default=mutant_files.FIXTURES / "mutants",
-        metavar="FOLDER",
-        help="another folder of mutants",
+        default=mutant_files.MUTANTS,
+        metavar="PATH",
+        help="a file of other mutants, or a folder of such files",
     )
     parser.add_argument("--cases", metavar="REGEX", help="only the cases that match")
-    parser.add_argument("--no-symmetric", action="store_true", help="without the faults that both sides have in common")
     parser.add_argument("--sound", action="store_true", help="the variants that conform: no case may fail on one")
     chosen = parser.parse_args()
     if chosen.sound:
-        chosen.mutants = mutant_files.FIXTURES / "sound"
-        chosen.no_symmetric = True
+        chosen.mutants = mutant_files.SOUND
     return chosen
 
 
@@ -299,10 +261,10 @@ def main():
         return 2
     seconds = time.monotonic() - start
     if chosen.sound:
-        is_blamed = blamed(rows, seconds) or any(run.known.values())
+        is_blamed = blamed(rows, seconds) or bool(run.known)
         return 2 if troubles else 1 if is_blamed else 0
     bad = [row for row in rows if row["verdict"] != "killed"]
-    known = sorted(set().union(*run.known.values()))
+    known = sorted(run.known)
     errored = [(row["name"], case) for row in rows for case in row["errored"]]
     for name, case in errored:
         print(f"blames the rig: {case} on {name}")
@@ -311,17 +273,16 @@ def main():
     if chosen.json:
         report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if chosen.table:
+        chosen.table.parent.mkdir(parents=True, exist_ok=True)
+        chosen.table.write_text(table(rows), encoding="utf-8")
     if chosen.matrix:
         suite = run.suite.listed()
         print(fault_matrix.write(rows, suite, fault_matrix.durations(chosen.notibot, SEED)))
-    is_whole = not (chosen.only or chosen.short or chosen.own or chosen.cases or chosen.no_symmetric)
-    is_current = True
-    if is_whole and not (bad or errored or known or troubles):
-        is_current = mutant_table.document(rows, is_check=chosen.check)
     if troubles:
         print(f"{len(troubles)} could not be judged", file=sys.stderr)
         return 2
-    return 1 if bad or errored or known or not is_current else 0
+    return 1 if bad or errored or known else 0
 
 
 if __name__ == "__main__":

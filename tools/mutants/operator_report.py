@@ -21,8 +21,8 @@ from tools.mutants import argued
 def options(description, limit, short=45):
     """The options of every such run; `short`: the number of mutants with --short."""
     lines = description.splitlines()
-    parser = argparse.ArgumentParser(prog="scripts/mutants", description=lines[0])
-    parser.add_argument("--notibot", required=True, metavar="PATH", help="the program")
+    parser = argparse.ArgumentParser(prog="scripts/dev mutants", description=lines[0])
+    parser.add_argument("--notibot", metavar="PATH", help="the program (default: built when needed)")
     parser.add_argument("--sample", type=int, metavar="N", help="the number of mutants, drawn with --seed")
     parser.add_argument("--seed", default="1", help="the seed of the draw; default: 1")
     parser.add_argument("--short", action="store_true", help=f"the same {short} each time")

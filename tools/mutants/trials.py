@@ -1,4 +1,4 @@
-"""A process of `notibot trials`: it judges devices in sequence, each until its first case fails.
+"""A process of `notibot-dev trials`: it judges devices in sequence, each until a case fails.
 
 A device can crash or hang the process. A crash counts once it has happened in a process that
 judged nothing before it. A hang is detected by processor time, never by elapsed time: see
@@ -27,7 +27,7 @@ class Trials:
     """Judges devices; starts its process on demand, and again if a device ended it."""
 
     def __init__(self, notibot, subject, environment=None, order=None):
-        self.command = [notibot, "trials", "--subject", subject]
+        self.command = [f"{notibot}-dev", "trials", "--subject", subject]
         if order:
             self.command += ["--order", str(order)]
         # A crash is expected: no backtrace.

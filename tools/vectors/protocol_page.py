@@ -1,4 +1,4 @@
-"""The appendix of docs/PROTOCOL.md: every example of wire.py, byte by byte, as Markdown."""
+"""The examples of wire.py, byte by byte, as Markdown: a page of the docs site."""
 
 import struct
 import zlib
@@ -157,32 +157,39 @@ def rows(frame):
     yield len(decoded) - 4, decoded[-4:], f"CRC-32 0x{number(decoded[-4:]):08X}"
 
 
-def wrapped(data, width=32):
-    return "\n".join(spaced(data[start : start + width]) for start in range(0, len(data), width))
+def example(heading, frame):
+    table = "\n".join(f"| {offset} | `{spaced(data)}` | {meaning} |" for offset, data, meaning in rows(frame))
+    encoded = "\n".join(spaced(frame.wire[start : start + 32]) for start in range(0, len(frame.wire), 32))
+    return f"{heading}\n\n| offset | bytes | meaning |\n|---|---|---|\n{table}\n\n```\n{encoded}\n```\n"
 
 
-def print_page():
-    print("Every frame type and TLV. The tables show decoded bytes, that is before stuffing; the block under")
-    print("each is the wire. They are examples, not the log of one session. These examples are printed by")
-    print("`python3 -m tools.vectors.generate --protocol`. PROFILE_HASH of the table in section 3 is")
-    print(f"0x{wire.PROFILE_HASH:08X}.")
-    for title, frame in wire.EXAMPLES:
-        print(f"\n### {title}\n\n| offset | bytes | meaning |\n|---|---|---|")
-        for offset, data, meaning in rows(frame):
-            print(f"| {offset} | `{spaced(data)}` | {meaning} |")
-        print(f"\n```\n{wrapped(frame.wire)}\n```")
-    print_digest()
+def page():
+    """The page of the site; at its end a digest step by step (NTF-32)."""
+    examples = "\n".join(example(f"## {title}", frame) for title, frame in wire.EXAMPLES)
+    jsons = "\n".join(written.decode() for _, written in wire.BOTH)
+    sums = [(key, zlib.crc32(written), wire.mixed(key, written)) for key, written in wire.BOTH]
+    table = "\n".join(
+        f"| {key} | 0x{crc:08X} | 0x{key << 32 | crc:016X} | 0x{mixed:016X} |" for key, crc, mixed in sums
+    )
+    return f"""\
+# The protocol, byte by byte
 
+Every frame type and TLV of [the protocol](PROTOCOL.md). The tables show decoded bytes, that is
+before stuffing; the block under each is the wire. They are examples, not the log of one session.
+`firmware-fixtures/vectors/frames.jsonl` has the same frames for tests.
 
-def print_digest():
-    """A digest step by step (NTF-32)."""
-    print("\n### A digest\n\nOf the two notifications that SYNC and SYNCED count above, as they were written:\n")
-    print("\n".join(["```"] + [written.decode() for _, written in wire.BOTH] + ["```"]))
-    print("\n| id | CRC-32 of the JSON | id·2³² + CRC-32 | splitmix64 of that |\n|---|---|---|---|")
-    for identifier, written in wire.BOTH:
-        crc = zlib.crc32(written)
-        print(
-            f"| {identifier} | 0x{crc:08X} | 0x{identifier << 32 | crc:016X} | 0x{wire.mixed(identifier, written):016X} |"
-        )
-    total = sum(wire.mixed(identifier, written) for identifier, written in wire.BOTH)
-    print(f"\nTheir sum is 0x{total:X}, modulo 2⁶⁴ 0x{wire.digest(wire.BOTH):016X}. The digest of none is 0.")
+{examples}
+## A digest
+
+Of the two notifications that SYNC and SYNCED count above, as they were written:
+
+```
+{jsons}
+```
+
+| id | CRC-32 of the JSON | id·2³² + CRC-32 | splitmix64 of that |
+|---|---|---|---|
+{table}
+
+Their sum is 0x{sum(mixed for _, _, mixed in sums):X}, modulo 2⁶⁴ 0x{wire.digest(wire.BOTH):016X}. The digest of none is 0.
+"""

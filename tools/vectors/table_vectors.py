@@ -107,7 +107,7 @@ def frame_vectors():
 
 
 def tlv_vectors():
-    source = "python struct; values of PROTOCOL.md appendix"
+    source = "python struct; values of the examples in tools/vectors/wire.py"
     versions = {"lowest": 1, "highest": 1}
     device = {"deviceID": "24:6F:28:AA:BB:CC", "firmwareName": "notibot", "firmwareVersion": "1.0.0"}
     boot = {"bootID": wire.BOOT_ID, "bootCount": 7, "resetReason": 1}

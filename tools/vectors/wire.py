@@ -232,7 +232,7 @@ def in_session(kind, direction, payload=b"", **fields):
     return Frame(kind, direction, payload, session=SESSION, **fields)
 
 
-# One of every kind: the examples of docs/PROTOCOL.md, roughly in the order of a session.
+# One of every kind: the examples of the docs site, roughly in the order of a session.
 EXAMPLES = [
     ("HELLO at boot", Frame(HELLO, DEVICE, HELLO_PAYLOAD)),
     ("SYN", Frame(SYN, HOST, SYN_PAYLOAD)),
