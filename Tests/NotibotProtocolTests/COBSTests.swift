@@ -11,7 +11,7 @@ struct COBSTests {
     var testDescription: String { name }
   }
 
-  static let vectors: [Vector] = Vectors.load("cobs.json")
+  static let vectors: [Vector] = Vectors.load("cobs")
 
   @Test(arguments: vectors)
   func `decodes what cobs encoded, and refuses the rest`(vector: Vector) {
@@ -34,7 +34,7 @@ struct CRC32Tests {
     var testDescription: String { name }
   }
 
-  @Test(arguments: Vectors.load("crc32.json", as: Vector.self))
+  @Test(arguments: Vectors.load("crc32", as: Vector.self))
   func `agrees with zlib`(vector: Vector) {
     #expect(CRC32.checksum([UInt8](hex: vector.bytes)) == vector.crc)
   }

@@ -71,7 +71,7 @@ struct FrameDecoderTests {
     }
   }
 
-  @Test(arguments: Vectors.load("streams.json", as: Vector.self), chunkSizes)
+  @Test(arguments: Vectors.load("streams", as: Vector.self), chunkSizes)
   func `separates frames from text at any read boundaries`(vector: Vector, size: Int) {
     var decoder = FrameDecoder(receiving: vector.receiving == "fromDevice" ? .fromDevice : .fromHost)
     var decoded = Decoded()

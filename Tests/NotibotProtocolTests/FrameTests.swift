@@ -10,7 +10,7 @@ struct FrameTests {
     var testDescription: String { name }
   }
 
-  static let vectors: [Vector] = Vectors.load("frames.json")
+  static let vectors: [Vector] = Vectors.load("frames")
 
   @Test(arguments: vectors)
   func `is encoded byte for byte, with both zeros`(vector: Vector) {

@@ -24,7 +24,7 @@ struct NotificationTests {
     var testDescription: String { name }
   }
 
-  static let vectors: [Vector] = Vectors.load("notifications.json")
+  static let vectors: [Vector] = Vectors.load("notifications")
 
   @Test(arguments: vectors.filter { $0.fields != nil })
   func `is accepted`(vector: Vector) throws {

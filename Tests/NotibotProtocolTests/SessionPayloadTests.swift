@@ -40,7 +40,7 @@ struct SessionPayloadTests {
     var testDescription: String { name }
   }
 
-  static let vectors: [Vector] = Vectors.load("tlvs.json")
+  static let vectors: [Vector] = Vectors.load("tlvs")
 
   @Test(arguments: vectors.filter { $0.fields != nil })
   func `has the values of the TLVs`(vector: Vector) throws {

@@ -100,7 +100,7 @@ struct SyncMessageTests {
 }
 
 struct HoldingsTests {
-  /// CRC-32 and digests by another program; see the appendix of PROTOCOL.md.
+  /// CRC-32 and digests by another program, `tools/vectors/protocol_page.py`.
   static let first: (id: UInt32, crc: UInt32) = (7, 0x1B70_5072)
   static let second: (id: UInt32, crc: UInt32) = (8, 0x8904_358A)
 

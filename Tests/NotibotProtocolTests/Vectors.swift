@@ -5,12 +5,13 @@ import Testing
 /// Reads `firmware-fixtures/vectors`, whose expected bytes come from Python and not from the code
 /// under test.
 enum Vectors {
-  static func load<Vector: Decodable>(_ name: String, as type: Vector.Type = Vector.self) -> [Vector] {
-    let folder = URL(filePath: #filePath).appending(path: "../../../firmware-fixtures/vectors").standardized
+  static func load<Vector: Decodable>(_ area: String, as type: Vector.Type = Vector.self) -> [Vector] {
+    let path = "../../../firmware-fixtures/vectors/\(area).jsonl"
     do {
-      return try JSONDecoder().decode([Vector].self, from: Data(contentsOf: folder.appending(path: name)))
+      let file = try Data(contentsOf: URL(filePath: #filePath).appending(path: path).standardized)
+      return try file.split(separator: 0x0A).map { try JSONDecoder().decode(Vector.self, from: $0) }
     } catch {
-      fatalError("\(name): \(error)")
+      fatalError("\(area): \(error)")
     }
   }
 }

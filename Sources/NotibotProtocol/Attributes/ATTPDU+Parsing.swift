@@ -88,7 +88,7 @@ private struct PDUFields {
   }
 
   mutating func rest() -> [UInt8] {
-    take(remaining)
+    popBytes(remaining)
   }
 
   /// The remaining bytes as a UUID of 2 or 16 bytes.
@@ -150,11 +150,11 @@ private struct PDUFields {
     }
     guard remaining % lengthBytes == 0 else { throw .badField(name: "list length", value: remaining) }
     var entries: [[UInt8]] = []
-    while remaining > 0 { entries.append(take(lengthBytes)) }
+    while remaining > 0 { entries.append(popBytes(lengthBytes)) }
     return entries
   }
 
-  private mutating func take(_ lengthBytes: Int) -> [UInt8] {
+  private mutating func popBytes(_ lengthBytes: Int) -> [UInt8] {
     defer { offset += lengthBytes }
     return Array(bytes[offset..<(offset + lengthBytes)])
   }

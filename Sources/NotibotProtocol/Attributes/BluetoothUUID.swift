@@ -40,6 +40,7 @@ package enum BluetoothUUID: Hashable, Sendable {
   }
 
   package static let primaryService = BluetoothUUID.short(0x2800)
+  package static let secondaryService = BluetoothUUID.short(0x2801)
   package static let characteristic = BluetoothUUID.short(0x2803)
   package static let clientCharacteristicConfiguration = BluetoothUUID.short(0x2902)
 }

@@ -7,7 +7,7 @@ package enum NotibotProfile {
   /// `1c95d5e3-d8f7-413a-bf3d-7a2e5d7be87e`
   package static let data = BluetoothUUID.long(high: 0x1C95_D5E3_D8F7_413A, low: 0xBF3D_7A2E_5D7B_E87E)
 
-  /// The handles of the table.
+  /// The handles of PROTOCOL.md's table, which begins at 1.
   package enum Handle {
     package static let service: UInt16 = 1
     package static let countDeclaration: UInt16 = 2
@@ -28,21 +28,31 @@ package enum NotibotProfile {
   /// The MTU of a bearer before Exchange MTU, in bytes. Source: PROTOCOL.md ATT-3.
   package static let firstMTU: UInt16 = 23
 
+  /// The service and its attributes have so many handles in a row.
+  package static let attributesCount: UInt16 = 7
+  /// The highest first one.
+  package static let lastFirstHandle = UInt16.max - (attributesCount - 1)
+
   /// The declarations and descriptors, in handle order, that the profile hash covers.
-  package static let declarations: [Declaration] = [
-    Declaration(handle: Handle.service, type: 0x2800, value: service.littleEndian),
-    Declaration(
-      characteristic: count, properties: countProperties, handle: Handle.countDeclaration,
-      valueHandle: Handle.count),
-    Declaration(handle: Handle.countCCCD, type: 0x2902, value: []),
-    Declaration(
-      characteristic: data, properties: dataProperties, handle: Handle.dataDeclaration,
-      valueHandle: Handle.data),
-    Declaration(handle: Handle.dataCCCD, type: 0x2902, value: []),
-  ]
+  ///
+  /// - Parameter first: the handle of the service, up to `lastFirstHandle`.
+  package static func declarations(from first: UInt16 = 1) -> [Declaration] {
+    let offset = first - 1
+    return [
+      Declaration(handle: offset + Handle.service, type: 0x2800, value: service.littleEndian),
+      Declaration(
+        characteristic: count, properties: countProperties, handle: offset + Handle.countDeclaration,
+        valueHandle: offset + Handle.count),
+      Declaration(handle: offset + Handle.countCCCD, type: 0x2902, value: []),
+      Declaration(
+        characteristic: data, properties: dataProperties, handle: offset + Handle.dataDeclaration,
+        valueHandle: offset + Handle.data),
+      Declaration(handle: offset + Handle.dataCCCD, type: 0x2902, value: []),
+    ]
+  }
 
   /// The PROFILE_HASH of the table above.
-  package static let hash = profileHash(of: declarations)
+  package static let hash = profileHash(of: declarations())
 
   /// The CRC-32 over handle, type and value of each declaration. Source: PROTOCOL.md ATT-4.
   package static func profileHash(of declarations: [Declaration]) -> UInt32 {

@@ -19,7 +19,8 @@ package enum FrameType: UInt8, CaseIterable, Hashable, Sendable {
   case rst = 10
   case fin = 11
 
-  /// Whether the protocol permits this side to send this type, as checked by FRM-7.
+  /// Whether the protocol permits this side to send this type, as checked by FRM-7. Types with one
+  /// direction are recognised as text by the header; an echo of the others only by its CRC.
   package func isPossible(_ direction: Direction) -> Bool {
     switch self {
     case .hello, .synack: direction == .fromDevice

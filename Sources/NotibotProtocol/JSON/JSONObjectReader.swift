@@ -30,7 +30,7 @@ struct JSONObjectReader {
     }
     scanner = JSONScanner(bytes)
     scanner.skipWhitespace()
-    guard scanner.take(UInt8(ascii: "{")) else { throw NotificationError(.notAnObject, at: scanner.offset) }
+    guard scanner.skip(UInt8(ascii: "{")) else { throw NotificationError(.notAnObject, at: scanner.offset) }
     keys.reserveCapacity(8)
   }
 
@@ -40,7 +40,7 @@ struct JSONObjectReader {
   /// The next key, or nil after the last one, if only white space follows the object.
   mutating func nextKey() throws(NotificationError) -> Text? {
     scanner.skipWhitespace()
-    if scanner.take(UInt8(ascii: "}")) {
+    if scanner.skip(UInt8(ascii: "}")) {
       scanner.skipWhitespace()
       guard scanner.isAtEnd else { throw NotificationError(.trailingBytes, at: scanner.offset) }
       return nil
@@ -101,15 +101,15 @@ struct JSONObjectReader {
   /// The array of at most `limit` strings at this position.
   mutating func strings(key: String, limit: Int) throws(NotificationError) -> [String] {
     let start = offset
-    guard scanner.take(UInt8(ascii: "[")) else { throw NotificationError(.wrongType(key: key), at: start) }
+    guard scanner.skip(UInt8(ascii: "[")) else { throw NotificationError(.wrongType(key: key), at: start) }
     var strings: [String] = []
     scanner.skipWhitespace()
-    if scanner.take(UInt8(ascii: "]")) { return strings }
+    if scanner.skip(UInt8(ascii: "]")) { return strings }
     while true {
       guard strings.count < limit else { throw NotificationError(.tooManyValues(key: key), at: offset) }
       strings.append(try string(key: key))
       scanner.skipWhitespace()
-      if scanner.take(UInt8(ascii: "]")) { return strings }
+      if scanner.skip(UInt8(ascii: "]")) { return strings }
       try scanner.expect(UInt8(ascii: ","))
       scanner.skipWhitespace()
     }

@@ -21,7 +21,7 @@ struct JSONScanner {
   }
 
   /// Skips `byte` if it is at this position.
-  mutating func take(_ byte: UInt8) -> Bool {
+  mutating func skip(_ byte: UInt8) -> Bool {
     guard peek() == byte else { return false }
     offset += 1
     return true
@@ -29,7 +29,7 @@ struct JSONScanner {
 
   /// Skips `byte`, which must be at this position.
   mutating func expect(_ byte: UInt8) throws(NotificationError) {
-    guard take(byte) else { throw unexpected() }
+    guard skip(byte) else { throw unexpected() }
   }
 
   mutating func skipWhitespace() {
@@ -79,7 +79,7 @@ struct JSONScanner {
     guard first != 0 else { throw NotificationError(.nullCharacter, at: start) }
     if let scalar = Unicode.Scalar(first) { return scalar }
     // A surrogate: a high one with a low one behind it, or nothing.
-    guard UTF16.isLeadSurrogate(first), take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
+    guard UTF16.isLeadSurrogate(first), skip(UInt8(ascii: "\\")), skip(UInt8(ascii: "u")) else {
       throw NotificationError(.loneSurrogate, at: start)
     }
     let second = try codeUnit(escapeAt: start)
@@ -105,13 +105,13 @@ struct JSONScanner {
 
   /// Skips a number and checks it; returns its digits if it consists of digits only.
   mutating func number() throws(NotificationError) -> Range<Int>? {
-    let isNegative = take(UInt8(ascii: "-"))
+    let isNegative = skip(UInt8(ascii: "-"))
     let start = offset
-    if !take(UInt8(ascii: "0")) { try digits() }
+    if !skip(UInt8(ascii: "0")) { try digits() }
     let end = offset
-    if take(UInt8(ascii: ".")) { try digits() }
-    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-      _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
+    if skip(UInt8(ascii: ".")) { try digits() }
+    if skip(UInt8(ascii: "e")) || skip(UInt8(ascii: "E")) {
+      _ = skip(UInt8(ascii: "+")) || skip(UInt8(ascii: "-"))
       try digits()
     }
     return isNegative || offset != end ? nil : start..<end
@@ -154,11 +154,11 @@ struct JSONScanner {
 
   /// Opens an object or array; true if a value follows, false if it is empty.
   private mutating func enter(_ open: inout [UInt8]) throws(NotificationError) -> Bool {
-    let isObject = take(UInt8(ascii: "{"))
+    let isObject = skip(UInt8(ascii: "{"))
     if !isObject { try expect(UInt8(ascii: "[")) }
     let closing = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
     skipWhitespace()
-    if take(closing) { return false }
+    if skip(closing) { return false }
     open.append(closing)
     if isObject { try memberName() }
     return true
@@ -168,7 +168,7 @@ struct JSONScanner {
   private mutating func leave(_ open: inout [UInt8]) throws(NotificationError) {
     while let closing = open.last {
       skipWhitespace()
-      if take(closing) {
+      if skip(closing) {
         open.removeLast()
         continue
       }

@@ -89,7 +89,7 @@ extension DisplayNotification {
   /// `string` if its total cost is at most `limit`; otherwise its longest prefix of whole
   /// characters that fits together with "…", or "…" alone. Reads no more of a long string than it
   /// keeps.
-  static func cut(_ string: String, toBytes limit: Int, cost: (UInt8) -> Int) -> String {
+  package static func cut(_ string: String, toBytes limit: Int, cost: (UInt8) -> Int) -> String {
     var total = 0
     var keptEnd = string.startIndex
     for index in string.indices {

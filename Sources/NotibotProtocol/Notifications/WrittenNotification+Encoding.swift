@@ -26,9 +26,14 @@ extension WrittenNotification {
 
   private var cutDetails: (group: String, labels: [String]) {
     let labels = notification.details.actions.prefix(NotificationLimits.actions).map {
-      Self.cut($0, toBytes: NotificationLimits.actionBytes)
+      Self.label($0)
     }
     return (Self.cut(notification.details.group, toBytes: NotificationLimits.groupBytes), labels)
+  }
+
+  /// `text` as a label in `act`: cut to its limit.
+  package static func label(_ text: String) -> String {
+    cut(text, toBytes: NotificationLimits.actionBytes)
   }
 
   /// `text` within `limit` bytes of JSON, including escapes. Source: PROTOCOL.md NTF-20.

@@ -95,11 +95,12 @@ package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
     self.octets = octets
   }
 
-  /// The address that is this many higher in its last octet, which wraps.
+  /// The address that is this many higher in its last three octets, which the maker assigns; they
+  /// wrap.
   package func advanced(by count: Int) -> DeviceID {
-    var octets = octets
-    octets[5] = octets[5] &+ UInt8(truncatingIfNeeded: count)
-    return DeviceID(octets: octets) ?? self
+    let number = octets[3...].reduce(0) { $0 << 8 | Int($1) } &+ count
+    let last = [16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    return DeviceID(octets: octets[..<3] + last) ?? self
   }
 
   /// As printed on a board: `24:6F:28:AA:BB:CC`.

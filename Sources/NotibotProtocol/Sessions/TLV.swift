@@ -75,14 +75,16 @@ struct TLVBlock {
   }
 
   /// The number of a TLV, or nil when it is absent.
-  func number<Value: FixedWidthInteger>(_ type: TLVType, offset: Int = 0, as: Value.Type = Value.self)
+  func number<Value: FixedWidthInteger & BitwiseCopyable>(
+    _ type: TLVType, offset: Int = 0, as: Value.Type = Value.self
+  )
     -> Value?
   {
     values[type]?.littleEndian(at: offset, as: Value.self)
   }
 
   /// The number of a required TLV.
-  func required<Value: FixedWidthInteger>(
+  func required<Value: FixedWidthInteger & BitwiseCopyable>(
     _ type: TLVType, offset: Int = 0, as: Value.Type = Value.self
   ) throws(WireError) -> Value {
     guard let value = number(type, offset: offset, as: Value.self) else { throw .missingTLV(type) }
