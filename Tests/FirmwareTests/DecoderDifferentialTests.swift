@@ -17,8 +17,8 @@ import Testing
         if decoder.hasCandidate { decoder.flushCandidateAsText() }
         firmware.flush()
       }
-      let expected = decoder.takeEvents()
-      let seen = firmware.takeEvents()
+      let expected = decoder.drainEvents()
+      let seen = firmware.drainEvents()
       guard expected == seen else {
         Issue.record("piece \(index), seed \(Differential.seed): \(piece)\nSwift \(expected)\nC \(seen)")
         return

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The size of the differential tests. `scripts/differential` sets more.
+/// The size of the differential tests. `scripts/dev differential` sets more.
 enum Differential {
   /// The seed of every input.
   static let seed = number("NOTIBOT_DIFFERENTIAL_SEED") ?? 20_261_121

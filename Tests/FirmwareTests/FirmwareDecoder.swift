@@ -16,16 +16,16 @@ final class FirmwareDecoder {
   deinit { decoder.deallocate() }
 
   func receive(_ bytes: [UInt8]) {
-    for byte in bytes { note(nb_decoder_receive(decoder, byte, nowMs)) }
+    for byte in bytes { handle(nb_decoder_receive(decoder, byte, nowMs)) }
   }
 
   /// A second of silence.
   func flush() {
     nowMs &+= 1000
-    note(nb_decoder_poll(decoder, nowMs))
+    handle(nb_decoder_poll(decoder, nowMs))
   }
 
-  func takeEvents() -> [DecoderEvent] {
+  func drainEvents() -> [DecoderEvent] {
     defer { events = [] }
     return events
   }
@@ -42,9 +42,9 @@ final class FirmwareDecoder {
     return counters
   }
 
-  private func note(_ received: nb_received) {
+  private func handle(_ received: nb_received) {
     switch received {
-    case NB_RECEIVED_FRAME: noteFrame()
+    case NB_RECEIVED_FRAME: addFrame()
     case NB_RECEIVED_TEXT:
       let text = Array(UnsafeBufferPointer(start: decoder.pointee.text, count: decoder.pointee.text_length))
       events.joinText(text)
@@ -52,7 +52,7 @@ final class FirmwareDecoder {
     }
   }
 
-  private func noteFrame() {
+  private func addFrame() {
     let header = decoder.pointee.header
     guard let type = FrameType(rawValue: UInt8(header.type)) else { return events.append(.text([])) }
     let payload = Array(UnsafeBufferPointer(start: decoder.pointee.payload, count: Int(header.length)))
@@ -79,7 +79,7 @@ extension [DecoderEvent] {
 
 extension FrameDecoder {
   /// The events since the last call, with adjacent text joined.
-  mutating func takeEvents() -> [DecoderEvent] {
+  mutating func drainEvents() -> [DecoderEvent] {
     var events: [DecoderEvent] = []
     while let event = nextEvent() {
       switch event {

@@ -64,7 +64,7 @@ final class FirmwareServer {
   }
 
   /// All pending notifications.
-  func takeNotifications() -> [[UInt8]] {
+  func drainNotifications() -> [[UInt8]] {
     var found: [[UInt8]] = []
     while true {
       let pdu = [UInt8](unsafeUninitializedCapacity: 600) { buffer, count in

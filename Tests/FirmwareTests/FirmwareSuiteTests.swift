@@ -17,7 +17,7 @@ import Testing
       // failure.
       #expect(!testCase.needs.isDisjoint(with: [.reopen, .connection]), "skipped: \(reason)")
     case .errored(let trouble): Issue.record("rig: \(trouble)")
-    case .failed(let findings):
+    case .failed(let findings), .differs(let findings):
       let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
       Issue.record("\(id), seed \(Self.seed)\n\(text)")
     }
@@ -34,7 +34,7 @@ import Testing
       case .passed: passedCount += 1
       case .skipped: break
       case .errored(let trouble): Issue.record("\(result.testCase.id): \(trouble)")
-      case .failed(let findings):
+      case .failed(let findings), .differs(let findings):
         let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
         Issue.record("\(result.testCase.id) on \(profile.name), seed \(Self.seed)\n\(text)")
       }

@@ -1,5 +1,6 @@
 import Conformance
 import DeviceEmulator
+import HostSuite
 import NotibotHost
 import NotibotProtocol
 import Rigs
@@ -128,7 +129,7 @@ private struct FaultyRun {
   }
 
   private mutating func collect() {
-    for (id, result) in host.takeResults() {
+    for (id, result) in host.drainResults() {
       guard let index = requests.removeValue(forKey: id) else { continue }
       switch result {
       case .accepted: accepted.insert(index)

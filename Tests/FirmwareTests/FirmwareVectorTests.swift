@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test func `each frame is encoded as in the vectors`() throws {
-    let vectors = try Vectors.load("frames.json", as: FrameVector.self)
+    let vectors = try Vectors.load("frames", as: FrameVector.self)
     #expect(vectors.count > 20)
     for vector in vectors {
       let frame = try #require(vector.frame.frame, "\(vector.name)")
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `each stream gives the frames, texts and counts of the vectors`() throws {
-    let vectors = try Vectors.load("streams.json", as: StreamVector.self)
+    let vectors = try Vectors.load("streams", as: StreamVector.self)
     #expect(vectors.count > 20)
     for vector in vectors {
       let decoder = FirmwareDecoder(receiving: vector.receiving == "fromDevice" ? .fromDevice : .fromHost)
@@ -48,7 +48,7 @@ import Testing
         if let text = event.text { expected.joinText([UInt8](hex: text)) }
         if let fields = event.frame { expected.append(.frame(try #require(fields.frame))) }
       }
-      #expect(decoder.takeEvents() == expected, "\(vector.name)")
+      #expect(decoder.drainEvents() == expected, "\(vector.name)")
       let counted = decoder.counters
       let counters = StreamVector.Counters(
         frames: counted.frames, crcErrors: counted.crcErrors, malformed: counted.malformed,
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func `each CRC is the one of the vectors`() throws {
-    let vectors = try Vectors.load("crc32.json", as: CRCVector.self)
+    let vectors = try Vectors.load("crc32", as: CRCVector.self)
     #expect(!vectors.isEmpty)
     for vector in vectors {
       let bytes = [UInt8](hex: vector.bytes)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `each notification is accepted or refused as in the vectors`() throws {
-    let vectors = try Vectors.load("notifications.json", as: NotificationVector.self)
+    let vectors = try Vectors.load("notifications", as: NotificationVector.self)
     #expect(vectors.count > 100)
     for vector in vectors {
       let server = FirmwareServer(
@@ -106,7 +106,7 @@ import Testing
 
   @Test func `each malformed request of the vectors is an invalid PDU`() throws {
     let requests: Set<UInt8> = [0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x10, 0x12, 0x16, 0x18]
-    let vectors = try Vectors.load("att.json", as: PDUVector.self)
+    let vectors = try Vectors.load("att", as: PDUVector.self)
     var seen = 0
     for vector in vectors {
       guard let pdu = vector.pdu.map([UInt8].init(hex:)), let opcode = pdu.first, requests.contains(opcode)

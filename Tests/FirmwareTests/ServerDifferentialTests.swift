@@ -81,7 +81,7 @@ struct ServerPair {
   private mutating func compareNotifications(after cause: String) -> String? {
     var expected: [[UInt8]] = []
     while let outgoing = server.nextUnsolicited(for: .serial) { expected.append(outgoing.payload) }
-    let seen = firmware.takeNotifications()
+    let seen = firmware.drainNotifications()
     guard expected != seen else { return nil }
     return "after \(cause) Swift sends \(expected.map { hex($0) }), C \(seen.map { hex($0) })"
   }

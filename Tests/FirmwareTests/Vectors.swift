@@ -4,9 +4,10 @@ import NotibotProtocol
 /// Reads `firmware-fixtures/vectors`, whose expected bytes come from Python and not from the code
 /// under test.
 enum Vectors {
-  static func load<Vector: Decodable>(_ name: String, as type: Vector.Type = Vector.self) throws -> [Vector] {
-    let folder = URL(filePath: #filePath).appending(path: "../../../firmware-fixtures/vectors").standardized
-    return try JSONDecoder().decode([Vector].self, from: Data(contentsOf: folder.appending(path: name)))
+  static func load<Vector: Decodable>(_ area: String, as type: Vector.Type = Vector.self) throws -> [Vector] {
+    let path = "../../../firmware-fixtures/vectors/\(area).jsonl"
+    let file = try Data(contentsOf: URL(filePath: #filePath).appending(path: path).standardized)
+    return try file.split(separator: 0x0A).map { try JSONDecoder().decode(Vector.self, from: $0) }
   }
 }
 

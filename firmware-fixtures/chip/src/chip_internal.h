@@ -1,5 +1,5 @@
 /* The parts of a chip. Every function here belongs to the model's own files. Each file uses only
-   those before it, which scripts/check-c-order checks:
+   those before it, which scripts/dev check-c-order checks:
    order: faults queue sha256 decode random display pins uart usb systimer dogs system rtc spi
    order: bus csr cpu rom probe chip */
 #ifndef CHIP_INTERNAL_H

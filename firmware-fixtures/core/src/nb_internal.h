@@ -1,5 +1,5 @@
 /* Shared by the files of the core. A file uses only files before it in this order, so that no two
-   need each other; scripts/check-c-order checks that.
+   need each other; scripts/dev check-c-order checks that.
 
    order: nb_bytes nb_crc32 nb_fifo nb_decoder nb_encoder nb_json nb_notification
    order: nb_store_records nb_press nb_notify nb_store_leave nb_store nb_notify_messages

@@ -2,7 +2,7 @@
    Each port implements it in its folder, and names the board in port.h.
 
    A file uses only files before it in this order, so that no two need each other;
-   scripts/check-c-order checks that.
+   scripts/dev check-c-order checks that.
 
    order: clock ring line_uart line_usb line uart reset panic board display font panel nb_control main echo */
 #ifndef NOTIBOT_BOARD_H

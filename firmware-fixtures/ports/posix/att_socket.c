@@ -1,7 +1,7 @@
 /*
  * The reference firmware's attribute server on a unix socket: records of a u16 little-endian length
  * and one PDU, in both directions; one connection is one bearer, like one BLE connection. For tests:
- * scripts/ble-parity --device firmware, and notibot test --att unix:PATH.
+ * scripts/dev ble-parity --device firmware, and notibot test --att unix:PATH.
  *
  *     att-socket PATH        prints a line when it listens; SIGTERM ends it
  */
