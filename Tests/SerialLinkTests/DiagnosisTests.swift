@@ -240,6 +240,41 @@ import Testing
     #expect(try finding("udev").severity == .good)
   }
 
+  // MARK: Bluetooth
+
+  @Test func `adapters are listed without their connections, and with what uses them`() throws {
+    #expect(try finding("Bluetooth").text == "this computer has no Bluetooth adapter")
+    for name in ["hci0", "hci0:11", "hci1"] {
+      try directory.write("", to: "sys/class/bluetooth/\(name)/uevent")
+    }
+    #expect(try finding("Bluetooth").text == "hci0, hci1: bluetoothd is not running")
+    try directory.write("bluetoothd\n", to: "proc/900/comm")
+    let found = try finding("Bluetooth")
+    #expect(found.severity == .good)
+    #expect(
+      found.text
+        == "hci0, hci1: used by bluetoothd (process 900) until it is switched off: sudo btmgmt --index N power off"
+    )
+  }
+
+  @Test(
+    arguments: [
+      ("0", "0", nil, nil), ("1", "0", "hci0 is blocked (rfkill)", "sudo rfkill unblock bluetooth"),
+      ("1", "1", "hci0 is off by a switch or key of this computer (rfkill)", nil),
+    ] as [(String, String, String?, String?)])
+  func `a blocked adapter is a warning, with the command that unblocks it`(
+    soft: String, hard: String, text: String?, command: String?
+  ) throws {
+    let values = [("type", "bluetooth"), ("name", "hci0"), ("soft", soft), ("hard", hard)]
+    for (name, value) in values { try directory.write("\(value)\n", to: "sys/class/rfkill/rfkill1/\(name)") }
+    for name in ["type", "soft"] {
+      try directory.write(name == "type" ? "wlan\n" : "1\n", to: "sys/class/rfkill/rfkill0/\(name)")
+    }
+    let warnings = findings("Bluetooth").filter { $0.severity == .warning }
+    #expect(warnings.map(\.text) == [text].compactMap(\.self))
+    #expect(warnings.first?.command == command)
+  }
+
   // MARK: The rest
 
   @Test mutating func `without pseudo-terminals no emulator runs`() throws {

@@ -22,18 +22,18 @@ struct HostPresenceHandlerTests {
   }
 
   /// `struct inotify_event` without a name.
-  private func event(_ mask: Int) -> ByteBuffer {
+  private func event(_ mask: Int, of watch: Int32 = 1) -> ByteBuffer {
     var buffer = ByteBuffer()
-    buffer.writeMultipleIntegers(Int32(1), UInt32(mask), UInt32(0), UInt32(0), endianness: .host)
+    buffer.writeMultipleIntegers(watch, UInt32(mask), UInt32(0), UInt32(0), endianness: .host)
     return buffer
   }
 
   private func makeWatched(_ neighbour: Neighbour) throws -> (EmbeddedChannel, Recorder) {
     let recorder = Recorder()
     let master = EmbeddedChannel(handler: recorder)
-    let watch = EmbeddedChannel(
-      handler: HostPresenceHandler(reportingTo: master, path: "/dev/pts/9") { _ in neighbour.isThere })
-    return (watch, recorder)
+    let handler = HostPresenceHandler(-1) { _ in neighbour.isThere }
+    handler.follow(HostPresenceHandler.Terminal(master: master, path: "/dev/pts/9"), as: 1)
+    return (EmbeddedChannel(handler: handler), recorder)
   }
 
   @Test func `the first open attaches and the last close detaches`() throws {
@@ -70,6 +70,20 @@ struct HostPresenceHandlerTests {
     neighbour.isThere = false
     try watch.writeInbound(event(Int(IN_CLOSE_WRITE)))
     #expect(recorder.received == [.attached, .replaced, .detached])
+  }
+
+  @Test func `a terminal gets its own events only`() throws {
+    let (watch, recorder) = try makeWatched(Neighbour())
+    try watch.writeInbound(event(Int(IN_OPEN), of: 2))
+    #expect(recorder.received.isEmpty)
+    let other = Recorder()
+    let handler = try watch.pipeline.syncOperations.handler(type: HostPresenceHandler.self)
+    handler.follow(.init(master: EmbeddedChannel(handler: other), path: "/dev/pts/8"), as: 2)
+    try watch.writeInbound(event(Int(IN_OPEN)))
+    try watch.writeInbound(event(Int(IN_OPEN), of: 2))
+    try watch.writeInbound(event(Int(IN_CLOSE_WRITE), of: 2))
+    #expect(recorder.received == [.attached])
+    #expect(other.received == [.attached, .detached])
   }
 
   @Test func `a split event is read when its rest arrives`() throws {

@@ -15,7 +15,7 @@ import Testing
 
   /// A channel whose kernel queue holds `unsent` bytes, unlike a PTY's.
   private func makeChannel(unsent: Unsent) throws -> EmbeddedChannel {
-    let lock = try UUCPLock.take(devicePath: "/dev/board", directory: directory.path, port: "board")
+    let lock = try UUCPLock.acquire(devicePath: "/dev/board", directory: directory.path, port: "board")
     let tty = PortLifetimeHandler.TTY(
       descriptor: -1, claim: PortClaim(lock), unsentBytes: { _ in unsent.bytes.withLock { $0 } })
     let channel = EmbeddedChannel(handler: PortLifetimeHandler(port: "board", tty: tty))

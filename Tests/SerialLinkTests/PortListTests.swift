@@ -179,7 +179,8 @@ struct FakeTree {
     let id = USBID(vendor: 0x10C4, product: 0xEA60)
     let names: [PortName] = [
       .address(.tty(path: "/dev/ttyX")), .usb(id, serial: "C"), .deviceID("24:6F:28:AA:BB:CC"),
-      .labgrid(place: "a"), .standIn(.emulator(profile: nil)),
+      .labgrid(LabgridName(place: "a")), .bluetooth(peer: "a", adapter: nil),
+      .attributes(path: "/a"), .standIn(.emulator(profile: nil)),
     ]
     for name in names { #expect(tree.list.all(matching: name) == [name]) }
   }
@@ -190,7 +191,9 @@ struct FakeTree {
     #expect(try tree.list.address(of: .automatic) == .tty(path: path))
     let server = PortAddress.socket(host: "lab", port: 1)
     #expect(try tree.list.address(of: .address(server)) == server)
-    let others: [PortName] = [.deviceID("AA"), .labgrid(place: "a"), .standIn(.qemu(image: nil))]
+    let others: [PortName] = [
+      .deviceID("AA"), .labgrid(LabgridName(place: "a")), .standIn(.qemu(image: nil)),
+    ]
     for name in others {
       let error = portError { () throws(PortError) in _ = try tree.list.address(of: name) }
       #expect(error?.description == "cannot open \(name): this form is not available here")

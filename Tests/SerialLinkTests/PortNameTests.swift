@@ -34,7 +34,15 @@ import Testing
     ("share:", .address(.share(path: "", isExclusive: false))),
     ("share:/tmp/noti.sock", .address(.share(path: "/tmp/noti.sock", isExclusive: false))),
     ("socket://[::1]:1", .address(.socket(host: "::1", port: 1))),
-    ("labgrid:noti", .labgrid(place: "noti")),
+    ("labgrid:noti", .labgrid(LabgridName(place: "noti"))),
+    ("labgrid:noti?wait=600", .labgrid(LabgridName(place: "noti", waitSeconds: 600))),
+    ("ble:Notibot", .bluetooth(peer: "Notibot", adapter: nil)),
+    ("ble:a@b@usb:0", .bluetooth(peer: "a@b", adapter: "usb:0")),
+    (
+      "ble:24:6F:28:AA:BB:CC/P@tcp-client:[::1]:4000",
+      .bluetooth(peer: "24:6F:28:AA:BB:CC/P", adapter: "tcp-client:[::1]:4000")
+    ),
+    ("att:/tmp/noti.att", .attributes(path: "/tmp/noti.att")),
     ("emu:", .standIn(.emulator(profile: nil))),
     ("emu:esp32-s3", .standIn(.emulator(profile: "esp32-s3"))),
     ("qemu:", .standIn(.qemu(image: nil))),
@@ -59,6 +67,8 @@ import Testing
     ("COM3", "this is neither a path nor a known form"),
     ("chip:a.bin?line=jtag", "the line of a chip is uart or usb"),
     ("chip:?line=", "the line of a chip is uart or usb"),
+    ("att:", "att: needs the path of a socket"),
+    ("att:" + String(repeating: "/", count: 108), "a socket's path has at most 107 bytes"),
     ("AUTO", "this is neither a path nor a known form"),
     ("http://x:1", "the scheme http:// is not known"),
     ("usb:303a", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),
@@ -67,9 +77,17 @@ import Testing
     ("usb:+03a:1001", "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001"),
     ("usb:303a:1001:", "the serial number after the last colon is missing"),
     ("id:", "id: needs a device id"),
-    ("labgrid:", "labgrid: needs the name of a place"),
-    ("labgrid:-k", "labgrid: needs the name of a place"),
-    ("labgrid:a b", "labgrid: needs the name of a place"),
+    ("ble:@hci0", "ble: needs the name or the address of a device, and after @ an adapter"),
+    ("ble:Notibot@", "ble: needs the name or the address of a device, and after @ an adapter"),
+    ("labgrid:", "labgrid: needs the name of a place, or @TAG=VALUE,..."),
+    ("labgrid:-k", "labgrid: needs the name of a place, or @TAG=VALUE,..."),
+    ("labgrid:a b", "labgrid: needs the name of a place, or @TAG=VALUE,..."),
+    ("labgrid:a?wait=-1", "wait= must be 0 to 86400 seconds"),
+    ("labgrid:a?wait=1s", "wait= must be 0 to 86400 seconds"),
+    ("labgrid:@", "'' is no tag\(tagRule)"), ("labgrid:@board", "'board' is no tag\(tagRule)"),
+    ("labgrid:@b=1", "'b=1' is no tag\(tagRule)"), ("labgrid:@board=", "'board=' is no tag\(tagRule)"),
+    ("labgrid:@board=a,,chip=b", "'' is no tag\(tagRule)"),
+    ("labgrid:@board=a,board=b", "'board=b' is no tag\(tagRule)"),
     ("share:/" + String(repeating: "a", count: 107), "a socket's path has at most 107 bytes"),
     ("socket://host", "the TCP port is missing, as in HOST:4000"),
     ("socket://:4000", "the host name is missing or malformed"),
@@ -89,6 +107,8 @@ import Testing
     ("rfc2217://a:4000?timeout=61", "timeout= takes 0.1 to 60 seconds, as in ?timeout=5"),
     ("socket://a:4000?timeout=1", "the TCP port must be a number from 1 to 65535"),
   ]
+
+  private static let tagRule = ": use KEY=VALUE, with a key of at least two of a-z, 0-9 and _"
 
   @Test(arguments: unreadable)
   func `invalid names are refused with the reason`(text: String, problem: String) {

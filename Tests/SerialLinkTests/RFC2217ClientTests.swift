@@ -13,14 +13,14 @@ import Testing
     var client = makeClient()
     client.start(now: .zero)
     #expect(
-      client.takeActions() == [
+      client.drainActions() == [
         .write([
           0xFF, 0xFB, 0x00, 0xFF, 0xFD, 0x00, 0xFF, 0xFB, 0x03, 0xFF, 0xFD, 0x03, 0xFF, 0xFB, 0x2C,
         ])
       ])
     client.receive(Self.agreement, now: .zero)
     #expect(
-      client.takeActions() == [
+      client.drainActions() == [
         .write(
           [
             0xFF, 0xFA, 0x2C, 0x01, 0x00, 0x01, 0xC2, 0x00, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x02, 0x08, 0xFF,
@@ -30,7 +30,7 @@ import Testing
             + [0xFF, 0xFA, 0x2C, 0x05, 0x01, 0xFF, 0xF0])
       ])
     client.receive(Self.configuration, now: .zero)
-    #expect(client.takeActions() == [.opened])
+    #expect(client.drainActions() == [.opened])
     #expect(client.nextDeadline == nil)
   }
 
@@ -39,14 +39,14 @@ import Testing
     var whole = makeClient()
     whole.start(now: .zero)
     whole.receive(stream, now: .zero)
-    let expected = whole.takeActions()
+    let expected = whole.drainActions()
     #expect(expected.suffix(3) == [.opened, .deliver([0x41]), .deliver([0x42, 0xFF])])
     for split in 1..<stream.count {
       var client = makeClient()
       client.start(now: .zero)
       client.receive(Array(stream[..<split]), now: .zero)
       client.receive(Array(stream[split...]), now: .zero)
-      let delivered = client.takeActions().reduce(into: [UInt8]()) {
+      let delivered = client.drainActions().reduce(into: [UInt8]()) {
         if case .deliver(let bytes) = $1 { $0 += bytes }
       }
       #expect(client.isOpen && delivered == [0x41, 0x42, 0xFF], "split at \(split)")
@@ -68,51 +68,51 @@ import Testing
     var client = makeClient()
     client.start(now: .zero)
     client.receive(answer, now: .zero)
-    #expect(client.takeActions().last == .refuse(refusal), "\(name)")
+    #expect(client.drainActions().last == .refuse(refusal), "\(name)")
     #expect(client.nextDeadline == nil)
   }
 
   @Test func `a silent server is given up after the timeout, and not before`() {
     var client = makeClient()
     client.start(now: .seconds(10))
-    _ = client.takeActions()
+    _ = client.drainActions()
     client.receive([0x41, 0x42], now: .seconds(10))
     #expect(client.nextDeadline == .seconds(12))
     client.handleTimeout(now: .milliseconds(11_999))
-    #expect(client.takeActions() == [])
+    #expect(client.drainActions() == [])
     client.handleTimeout(now: .seconds(12))
-    #expect(client.takeActions() == [.refuse(.notNegotiated(dataBytes: 2))])
+    #expect(client.drainActions() == [.refuse(.notNegotiated(dataBytes: 2))])
   }
 
   @Test func `a server that agrees but sets nothing is given up`() {
     var client = makeClient()
     client.start(now: .zero)
     client.receive(Self.agreement, now: .seconds(1))
-    _ = client.takeActions()
+    _ = client.drainActions()
     client.handleTimeout(now: .seconds(3))
-    #expect(client.takeActions() == [.refuse(.notConfigured)])
+    #expect(client.drainActions() == [.refuse(.notConfigured)])
   }
 
   @Test func `the last text of a server before it hangs up is reported`() {
     var client = makeClient()
     client.start(now: .zero)
-    _ = client.takeActions()
+    _ = client.drainActions()
     client.receive(Array("Port already in use\r\n".utf8), now: .zero)
     client.end()
-    #expect(client.takeActions() == [.refuse(.ended(said: Array("Port already in use\r\n".utf8)))])
+    #expect(client.drainActions() == [.refuse(.ended(said: Array("Port already in use\r\n".utf8)))])
   }
 
   @Test func `both lines are sent together, and are done when both are confirmed`() {
     var client = makeOpenClient()
     client.submit(.lines(ModemLines(dtr: true, rts: false)), id: 7, now: .zero)
     #expect(
-      client.takeActions() == [
+      client.drainActions() == [
         .write([0xFF, 0xFA, 0x2C, 0x05, 0x08, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x05, 0x0C, 0xFF, 0xF0])
       ])
     client.receive([0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [])
+    #expect(client.drainActions() == [])
     client.receive([0xFF, 0xFA, 0x2C, 0x69, 0x0C, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [.completed(7)])
+    #expect(client.drainActions() == [.completed(7)])
   }
 
   @Test func `no order of lines passes through an unrequested reset`() {
@@ -140,58 +140,58 @@ import Testing
     var client = makeOpenClient()
     client.submit(.rate(9600), id: 1, now: .zero)
     client.submit(.rate(230_400), id: 2, now: .zero)
-    _ = client.takeActions()
+    _ = client.drainActions()
     client.receive([0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x00, 0x25, 0x80, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [.completed(1)])
+    #expect(client.drainActions() == [.completed(1)])
     client.receive([0xFF, 0xFA, 0x2C, 0x65, 0x00, 0x00, 0x25, 0x80, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [.failed(2, .rateRefused(offered: 9600))])
+    #expect(client.drainActions() == [.failed(2, .rateRefused(offered: 9600))])
   }
 
   @Test func `a server that does not confirm lines fails the first command in time, and later ones at once`()
   {
     var client = makeOpenClient()
     client.submit(.lines(ModemLines(dtr: true, rts: true)), id: 1, now: .zero)
-    _ = client.takeActions()
+    _ = client.drainActions()
     client.receive([0x41], now: .seconds(1))
-    #expect(client.takeActions() == [.deliver([0x41])])
+    #expect(client.drainActions() == [.deliver([0x41])])
     client.handleTimeout(now: .seconds(2))
-    #expect(client.takeActions() == [.failed(1, .unconfirmed)])
+    #expect(client.drainActions() == [.failed(1, .unconfirmed)])
     client.submit(.breakState(isOn: true), id: 2, now: .seconds(2))
-    #expect(client.takeActions() == [.failed(2, .unsupported)])
+    #expect(client.drainActions() == [.failed(2, .unsupported)])
     client.submit(.rate(9600), id: 3, now: .seconds(2))
-    #expect(client.takeActions().count == 1)
+    #expect(client.drainActions().count == 1)
     client.receive([0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0], now: .seconds(3))
     client.submit(.breakState(isOn: true), id: 4, now: .seconds(3))
-    #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x05, 0x05, 0xFF, 0xF0])])
+    #expect(client.drainActions() == [.write([0xFF, 0xFA, 0x2C, 0x05, 0x05, 0xFF, 0xF0])])
   }
 
   @Test func `with ign_set_control lines are done when they are sent`() {
     var client = makeOpenClient(RFC2217Options(confirmsControl: false))
     client.submit(.breakState(isOn: false), id: 1, now: .zero)
-    #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x05, 0x06, 0xFF, 0xF0]), .completed(1)])
+    #expect(client.drainActions() == [.write([0xFF, 0xFA, 0x2C, 0x05, 0x06, 0xFF, 0xF0]), .completed(1)])
     #expect(client.nextDeadline == nil)
   }
 
   @Test func `bytes sent before the input was purged are not delivered`() {
     var client = makeOpenClient()
     client.submit(.purgeInput, id: 1, now: .zero)
-    #expect(client.takeActions() == [.write([0xFF, 0xFA, 0x2C, 0x0C, 0x01, 0xFF, 0xF0])])
+    #expect(client.drainActions() == [.write([0xFF, 0xFA, 0x2C, 0x0C, 0x01, 0xFF, 0xF0])])
     client.receive([0x41, 0x42, 0xFF, 0xFA, 0x2C, 0x70, 0x01, 0xFF, 0xF0, 0x43], now: .zero)
-    #expect(client.takeActions() == [.completed(1), .deliver([0x43])])
+    #expect(client.drainActions() == [.completed(1), .deliver([0x43])])
   }
 
   @Test func `purging the output discards unwritten bytes`() {
     var client = makeOpenClient()
     client.submit(.purgeOutput, id: 1, now: .zero)
-    #expect(client.takeActions() == [.discardOutput, .write([0xFF, 0xFA, 0x2C, 0x0C, 0x02, 0xFF, 0xF0])])
+    #expect(client.drainActions() == [.discardOutput, .write([0xFF, 0xFA, 0x2C, 0x0C, 0x02, 0xFF, 0xF0])])
   }
 
   @Test func `a server can suspend and resume the flow`() {
     var client = makeOpenClient()
     client.receive([0xFF, 0xFA, 0x2C, 0x6C, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x6C, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [.suspended])
+    #expect(client.drainActions() == [.suspended])
     client.receive([0xFF, 0xFA, 0x2C, 0x6D, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [.resumed])
+    #expect(client.drainActions() == [.resumed])
   }
 
   @Test func `the modem state is kept, and answers without a request are ignored`() {
@@ -199,7 +199,7 @@ import Testing
     client.receive(
       [0xFF, 0xFA, 0x2C, 0x6B, 0xB0, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x69, 0x08, 0xFF, 0xF0]
         + [0xFF, 0xFA, 0x18, 0x01, 0xFF, 0xF0, 0xFF, 0xFA, 0x2C, 0x6B, 0xFF, 0xF0], now: .zero)
-    #expect(client.takeActions() == [])
+    #expect(client.drainActions() == [])
     #expect(client.modemState == 0xB0)
   }
 
@@ -209,7 +209,7 @@ import Testing
       client.receive([0xFF, 0xFD, 0x18, 0xFF, 0xFB, 0x18, 0xFF, 0xFB, 0x01], now: .zero)
     }
     #expect(
-      client.takeActions() == [
+      client.drainActions() == [
         .write([0xFF, 0xFC, 0x18]), .write([0xFF, 0xFE, 0x18]), .write([0xFF, 0xFD, 0x01]),
       ])
   }
@@ -219,37 +219,37 @@ import Testing
       var client = makeClient()
       client.start(now: .zero)
       client.receive(opening, now: .zero)
-      _ = client.takeActions()
+      _ = client.drainActions()
       for _ in 0..<100 {
         for option in UInt8.min...UInt8.max {
           for verb in UInt8(250)...255 { client.receive([0xFF, verb, option], now: .zero) }
           client.receive([0xFF, 0xFA, 0x2C, option, option, 0xFF, 0xF0], now: .zero)
         }
       }
-      #expect(client.takeActions().filter { if case .deliver = $0 { false } else { true } }.count < 1200)
+      #expect(client.drainActions().filter { if case .deliver = $0 { false } else { true } }.count < 1200)
     }
   }
 
   @Test func `a port that is never configured keeps at most its limit`() {
     var client = makeClient()
     client.start(now: .zero)
-    _ = client.takeActions()
+    _ = client.drainActions()
     for _ in 0..<65 { client.receive([UInt8](repeating: 0x41, count: 1024), now: .zero) }
-    #expect(client.takeActions() == [.refuse(.notNegotiated(dataBytes: 66_560))])
+    #expect(client.drainActions() == [.refuse(.notNegotiated(dataBytes: 66_560))])
   }
 
   @Test func `a command is refused if too many are pending, and if the port is not open`() {
     var client = makeClient()
     client.submit(.purgeInput, id: 1, now: .zero)
-    #expect(client.takeActions() == [.failed(1, .notOpen)])
+    #expect(client.drainActions() == [.failed(1, .notOpen)])
     client = makeOpenClient()
     for id in 0..<RFC2217Client.pendingLimit { client.submit(.purgeInput, id: id, now: .zero) }
-    _ = client.takeActions()
+    _ = client.drainActions()
     client.submit(.rate(9600), id: 99, now: .zero)
-    #expect(client.takeActions() == [.failed(99, .tooMany)])
+    #expect(client.drainActions() == [.failed(99, .tooMany)])
     client.end()
     client.submit(.rate(9600), id: 100, now: .zero)
-    #expect(client.takeActions() == [.failed(100, .notOpen)])
+    #expect(client.drainActions() == [.failed(100, .notOpen)])
   }
 
   private func makeClient(_ options: RFC2217Options = RFC2217Options()) -> RFC2217Client {
@@ -260,13 +260,13 @@ import Testing
     var client = makeClient(options)
     client.start(now: .zero)
     client.receive(Self.agreement + Self.configuration, now: .zero)
-    _ = client.takeActions()
+    _ = client.drainActions()
     return client
   }
 }
 
 extension RFC2217Client {
-  fileprivate mutating func takeActions() -> [Action] {
+  fileprivate mutating func drainActions() -> [Action] {
     var taken: [Action] = []
     while let action = nextAction() { taken.append(action) }
     return taken

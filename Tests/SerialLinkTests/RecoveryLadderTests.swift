@@ -17,8 +17,8 @@ import Testing
       switch action {
       case .perform(let step):
         last = step
-        ladder.note(outcomes[step] ?? .done)
-      case .probe: ladder.note(answers: last == answering)
+        ladder.handle(outcomes[step] ?? .done)
+      case .probe: ladder.handle(answers: last == answering)
       case .recovered, .exhausted: break
       }
     }
@@ -79,17 +79,17 @@ import Testing
 
   @Test func `inputs at the wrong time are ignored`() {
     var ladder = RecoveryLadder(upTo: .power)
-    ladder.note(.done)
-    ladder.note(answers: true)
+    ladder.handle(.done)
+    ladder.handle(answers: true)
     #expect(ladder == RecoveryLadder(upTo: .power))
     ladder.begin()
     ladder.begin()
-    ladder.note(answers: true)
+    ladder.handle(answers: true)
     #expect(ladder.climbs == 1)
     #expect(ladder.nextAction() == .perform(.drain))
     #expect(ladder.nextAction() == nil)
-    ladder.note(.done)
-    ladder.note(.failed("late"))
+    ladder.handle(.done)
+    ladder.handle(.failed("late"))
     ladder.begin()
     #expect(ladder.nextAction() == .probe)
     #expect(ladder.nextAction() == nil)

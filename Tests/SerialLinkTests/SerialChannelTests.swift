@@ -63,7 +63,7 @@ import Testing
     let path = terminal.slavePath
     let (master, spare) = terminal.release()
     // The master's end is driven here as a port: with no slave left it answers EIO.
-    let claim = PortClaim(try UUCPLock.take(devicePath: path, directory: directory.path, port: path))
+    let claim = PortClaim(try UUCPLock.acquire(devicePath: path, directory: directory.path, port: path))
     var device = try await Recording { initializer in
       try await SerialChannel.adopt(
         SerialChannel.Released(name: "board", descriptor: master, claim: claim), on: testLoop,

@@ -81,6 +81,21 @@ import Testing
     try? await channel.close()
   }
 
+  @Test func `a program with an input reads it until the other end closes`() async throws {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let heard = loop.makePromise(of: String.self)
+    let (channel, process) = try await UnixSocket.pair(on: loop) { channel in
+      try channel.pipeline.syncOperations.addHandler(WholeText(heard: heard))
+    } _: { end throws(PortError) in
+      try await TiedProcess.start("/bin/cat", arguments: [], input: end, output: end)
+    }
+    try await channel.writeAndFlush(ByteBuffer(string: "echo"))
+    try await channel.close(mode: .output)
+    #expect(try await heard.futureResult.get() == "echo")
+    #expect(await process.exitCode(within: .seconds(60)) == 0)
+    try? await channel.close()
+  }
+
   @Test func `too many descriptors are refused, not passed`() async throws {
     let many = [Int32](repeating: 0, count: Int(SERIAL_SHIM_SPAWN_DESCRIPTORS_LIMIT))
     await #expect(throws: PortError.self) {

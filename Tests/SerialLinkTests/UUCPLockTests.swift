@@ -12,11 +12,15 @@ import Testing
 
   /// The error of opening a fresh port with `text` in its lock file, and what the file holds
   /// afterwards.
-  private func opening(withLockFile text: String) throws -> (error: PortError?, owner: UUCPLock.Owner?) {
+  private func opening(
+    withLockFile text: String, agedSeconds: Int = 0
+  ) throws -> (error: PortError?, owner: UUCPLock.Owner?) {
     let terminal = try PseudoTerminal.open()
     let path = terminal.slavePath
     let lockPath = UUCPLock.lockPath(devicePath: path, directory: directory.path)
     try directory.write(text, to: String(lockPath.dropFirst(directory.path.count + 1)))
+    var times = [timeval](repeating: timeval(tv_sec: time(nil) - agedSeconds, tv_usec: 0), count: 2)
+    #expect(utimes(lockPath, &times) == 0)
     var owner: UUCPLock.Owner?
     let error = portError { () throws(PortError) in
       let port = try SerialPort.open(path, options: directory.options)
@@ -53,6 +57,13 @@ import Testing
 
   @Test func `a file with our own pid is a former process's and is replaced`() throws {
     let (error, owner) = try opening(withLockFile: "\(getpid())\n")
+    #expect(error == nil)
+    #expect(owner == .process(getpid()))
+  }
+
+  @Test func `a file that is older than the process with its number is replaced`() throws {
+    let other = try FlockHolder(path: directory.file("something else"))
+    let (error, owner) = try opening(withLockFile: "\(other.pid)\n", agedSeconds: 3600)
     #expect(error == nil)
     #expect(owner == .process(getpid()))
   }

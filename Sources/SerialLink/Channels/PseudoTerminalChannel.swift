@@ -27,7 +27,6 @@ package enum PseudoTerminalChannel {
     initializer: @escaping SerialChannel.Initializer
   ) async throws(PortError) -> any Channel {
     let path = terminal.slavePath
-    let watch = try HostPresenceHandler.watch(path)
     let (master, slave) = terminal.release()
     let spareSlave = SpareSlave(owning: slave)
     let channel: any Channel
@@ -40,7 +39,12 @@ package enum PseudoTerminalChannel {
     } catch {
       throw PortError(opening: path, error)
     }
-    try await HostPresenceHandler.start(watch, reportingTo: channel, path: path)
+    do {
+      try await HostPresenceHandler.watch(path, reportingTo: channel)
+    } catch {
+      channel.close(promise: nil)
+      throw PortError(opening: path, error)
+    }
     return channel
   }
 

@@ -163,11 +163,11 @@ final class ShareHandler: ChannelDuplexHandler {
       }
       let line = unread.readBytes(length: end - unread.readerIndex) ?? []
       unread.moveReaderIndex(forwardBy: 1)
-      take(Data(line), context)
+      receive(Data(line), context)
     }
   }
 
-  private func take(_ line: Data, _ context: ChannelHandlerContext) {
+  private func receive(_ line: Data, _ context: ChannelHandlerContext) {
     switch state {
     case .greeting:
       guard let greeting = try? JSONDecoder().decode(Greeting.self, from: line),

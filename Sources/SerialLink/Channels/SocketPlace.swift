@@ -27,7 +27,7 @@ package struct SocketPlace: Sendable {
   ///   - group: whose members can connect; nil: this user only.
   ///   - bind: listens at the given path: the socket gets its final name when its mode is set.
   ///   - close: ends a server whose socket cannot be moved to `path`.
-  package static func take<Server>(
+  package static func acquire<Server>(
     _ path: String, on loop: any EventLoop, group: UInt32? = nil,
     bind: (_ draft: String) async throws -> Server,
     close: (Server) async -> Void

@@ -14,7 +14,7 @@ package struct Diagnosis: Sendable {
   /// The findings, in the order in which to fix them.
   package func findings() -> [Finding] {
     selection() + drivers() + rights() + inUse() + staleLocks() + latencies() + modemManager() + brltty()
-      + udevRules() + terminals() + programs()
+      + udevRules() + terminals() + bluetooth() + programs()
   }
 
   var boards: [PortInfo] { ports.filter(\.isKnownBoard) }

@@ -25,7 +25,19 @@ package enum LabgridListing {
     guard value(of: "cls", in: block) == "NetworkSerialPort", let host = value(of: "host", in: block),
       let port = value(of: "port", in: block), let server = try? ServerEndpoint(host: host, port: port)
     else { return nil }
-    return value(of: "protocol", in: block) == "raw"
+    return address(of: server, isRaw: value(of: "protocol", in: block) == "raw")
+  }
+
+  /// The serial port in the variables of `labgrid-client export`, at this end of its tunnel; nil if
+  /// there is none.
+  package static func exported(_ variables: [String: String]) -> PortAddress? {
+    let values = ["HOST", "PORT", "PROTOCOL"].map { variables["LG__SERIALDRIVER_\($0)"] ?? "" }
+    guard let server = try? ServerEndpoint(host: values[0], port: values[1]) else { return nil }
+    return address(of: server, isRaw: values[2] == "raw")
+  }
+
+  private static func address(of server: ServerEndpoint, isRaw: Bool) -> PortAddress {
+    isRaw
       ? .socket(host: server.host, port: server.port)
       : .rfc2217(host: server.host, port: server.port, RFC2217Options())
   }

@@ -1,3 +1,5 @@
+import Glibc
+
 // From names to addresses. This is the only place that decides which port a name means.
 extension PortList {
   /// The address to open for `name`: the address itself, or the only port that matches `auto` or
@@ -56,9 +58,17 @@ extension PortList {
   }
 
   /// All boards that match `name`, in the order of the list: every known one for `.automatic`,
-  /// every one with that USB id for `.usb`. A name of another form, and one without a match, stands
-  /// for itself.
+  /// every one with that USB id for `.usb`, every file for a path with `*`. A name of another form,
+  /// and one without a match, stands for itself.
   package func all(matching name: PortName) -> [PortName] {
+    if let path = name.address?.path, path.contains("*") {
+      var found = glob_t()
+      defer { globfree(&found) }
+      guard glob(path, 0, nil, &found) == 0 else { return [name] }
+      return (0..<Int(found.gl_pathc)).compactMap { index in
+        found.gl_pathv[index].map { .address(.tty(path: String(cString: $0))) }
+      }
+    }
     // Opening the name itself reports the error.
     guard name.deviceID == nil, let matches = try? matches(of: name, among: ports()), !matches.ports.isEmpty
     else { return [name] }
@@ -79,7 +89,7 @@ extension PortList {
       return Matches(
         ports: ports.filter { $0.matches(id, serial: serial) },
         otherwise: .notFound(present: ports.map(\.summary)))
-    case .address, .labgrid, .standIn: throw unavailable(name)
+    case .address, .labgrid, .bluetooth, .attributes, .standIn: throw unavailable(name)
     }
   }
 

@@ -57,9 +57,23 @@ extension PortName {
         "a board that `share` offers at a unix socket to several programs at once; without PATH the only one of this user",
       read: share),
     Form(
-      prefix: "labgrid:", syntax: "labgrid:PLACE", example: "labgrid:noti",
-      meaning: "the serial port of a labgrid place, acquired while the command runs",
+      prefix: "labgrid:@", syntax: "labgrid:@TAG=VALUE[,...]", example: "labgrid:@board=notibot,chip=esp32c3",
+      meaning: "any free labgrid place with all these tags; with `--all` every such place",
+      isAcquired: true, read: labgridTags),
+    Form(
+      prefix: "labgrid:", syntax: "labgrid:PLACE[?wait=SECONDS]", example: "labgrid:noti",
+      meaning:
+        "the serial port of a labgrid place, acquired while the command runs; `?wait=`, also after tags, waits for a place in use",
       isAcquired: true, read: labgrid),
+    Form(
+      prefix: "ble:", syntax: "ble:NAME[@ADAPTER]", example: "ble:Notibot@hci0",
+      meaning:
+        "the Bluetooth LE device with this name, or with an address, AA:BB:CC:DD:EE:FF or with /P a public one; for `test`, `send`, `count`, `watch` and `bench`",
+      isAcquired: true, read: bluetooth),
+    Form(
+      prefix: "att:", syntax: "att:PATH", example: "att:/tmp/noti.att",
+      meaning: "the attributes that `emulate --att` serves at a unix socket; for the same commands as `ble:`",
+      isAcquired: true, read: attributes),
     Form(
       prefix: "emu:", syntax: "emu:[PROFILE]", example: "emu:usb-serial-jtag",
       meaning: "an emulator in this process; in virtual time for `test`",
@@ -95,8 +109,6 @@ extension PortName {
     return "\(syntaxes.dropLast().joined(separator: ", ")) or \(syntaxes[syntaxes.count - 1])"
   }
 
-  /// The longest name of a labgrid place.
-  static let labgridPlaceLimitBytes = 128
   /// Longer than any path that the kernel accepts.
   static let lengthLimitBytes = 4096
 
@@ -163,8 +175,17 @@ extension PortName {
   }
 
   private static func share(parsing rest: Substring) throws(Problem) -> PortName {
-    guard rest.utf8.count <= 107 else { throw Problem(text: "a socket's path has at most 107 bytes") }
-    return .address(.share(path: String(rest), isExclusive: false))
+    .address(.share(path: try socketPath(rest), isExclusive: false))
+  }
+
+  private static func attributes(parsing rest: Substring) throws(Problem) -> PortName {
+    guard !rest.isEmpty else { throw Problem(text: "att: needs the path of a socket") }
+    return .attributes(path: try socketPath(rest))
+  }
+
+  private static func socketPath(_ text: Substring) throws(Problem) -> String {
+    guard text.utf8.count <= 107 else { throw Problem(text: "a socket's path has at most 107 bytes") }
+    return String(text)
   }
 
   private static func chip(parsing rest: Substring) throws(Problem) -> PortName {
@@ -175,10 +196,21 @@ extension PortName {
     return .standIn(.chip(image: parts[0].isEmpty ? nil : String(parts[0]), line: line))
   }
 
+  private static func bluetooth(parsing rest: Substring) throws(Problem) -> PortName {
+    let at = rest.lastIndex(of: "@")
+    let peer = rest[..<(at ?? rest.endIndex)]
+    let adapter = at.map { rest[rest.index(after: $0)...] }
+    guard !peer.isEmpty, adapter?.isEmpty != true else {
+      throw Problem(text: "ble: needs the name or the address of a device, and after @ an adapter")
+    }
+    return .bluetooth(peer: String(peer), adapter: adapter.map(String.init))
+  }
+
   private static func labgrid(parsing rest: Substring) throws(Problem) -> PortName {
-    guard !rest.isEmpty, !rest.hasPrefix("-"), rest.utf8.count <= labgridPlaceLimitBytes,
-      !rest.contains(where: \.isWhitespace)
-    else { throw Problem(text: "labgrid: needs the name of a place") }
-    return .labgrid(place: String(rest))
+    .labgrid(try LabgridName(parsing: rest))
+  }
+
+  private static func labgridTags(parsing rest: Substring) throws(Problem) -> PortName {
+    try labgrid(parsing: "@" + rest)
   }
 }

@@ -11,7 +11,11 @@ package enum PortName: Hashable, Sendable {
   /// The board that reports this identity after connecting.
   case deviceID(String)
   /// The serial port of a labgrid place, which has to be acquired first.
-  case labgrid(place: String)
+  case labgrid(LabgridName)
+  /// The Bluetooth LE device with this name or address; `nil`: the default adapter.
+  case bluetooth(peer: String, adapter: String?)
+  /// The device that serves its attributes at this unix socket, as over Bluetooth LE.
+  case attributes(path: String)
   /// A device that the program starts while it is in use.
   case standIn(StandIn)
 
@@ -44,6 +48,14 @@ extension PortName {
   /// Whether the program starts a device of its own.
   package var isStandIn: Bool { if case .standIn = self { true } else { false } }
 
+  /// Whether the device is reached over a connection, which has neither sessions nor lines.
+  package var isConnection: Bool {
+    switch self {
+    case .bluetooth, .attributes: true
+    case .address, .automatic, .usb, .deviceID, .labgrid, .standIn: false
+    }
+  }
+
   /// Whether the port is on the network.
   package var isRemote: Bool { if case .labgrid = self { true } else { address?.isRemote ?? false } }
 }
@@ -57,7 +69,9 @@ extension PortName: CustomStringConvertible {
     case .usb(let id, .some(let serial)): "usb:\(id):\(serial)"
     case .usb(let id, nil): "usb:\(id)"
     case .deviceID(let id): "id:\(id)"
-    case .labgrid(let place): "labgrid:\(place)"
+    case .labgrid(let name): "labgrid:\(name)"
+    case .bluetooth(let peer, let adapter): "ble:\(peer)\(adapter.map { "@\($0)" } ?? "")"
+    case .attributes(let path): "att:\(path)"
     case .standIn(.emulator(let profile)): "emu:\(profile ?? "")"
     case .standIn(.qemu(let image)): "qemu:\(image ?? "")"
     case .standIn(.chip(let image, .uart)): "chip:\(image ?? "")"

@@ -23,7 +23,8 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return pid == getpid() ? "\(pid)\(command), this very program" : "\(pid)\(command)"
   }
 
-  /// The holder of the flock on the inode described by `status`, according to /proc/locks.
+  /// The holder of the flock on the inode described by `status`, according to /proc/locks. It is
+  /// asked before /proc/*/fd, which would name an emulator that has its terminal open as well.
   /// Source: proc_locks(5), lines such as "1: FLOCK ADVISORY WRITE 708 00:1b:6 0 EOF".
   static func ofFlock(on status: stat) -> PortHolder? {
     guard let bytes = FileSystem.contents(of: "/proc/locks", limitBytes: 1 << 20) else { return nil }
@@ -139,13 +140,27 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return commandLine(of: pid) == commandLine(of: getpid())
   }
 
-  /// Source: proc_pid_stat(5): pid, name in parentheses that can contain anything, state, parent.
   private static func parent(of pid: Int32) -> Int32? {
+    let fields = status(of: pid)
+    return fields.count > 1 ? Int32(fields[1]) : nil
+  }
+
+  /// When a process began, in seconds of the calendar as it is set now; nil: it ended.
+  static func startSeconds(of pid: Int32) -> Int? {
+    let fields = status(of: pid)
+    guard fields.count > 19, let ticks = Int(fields[19]) else { return nil }
+    var (now, uptime) = (timespec(), timespec())
+    clock_gettime(CLOCK_REALTIME, &now)
+    clock_gettime(CLOCK_BOOTTIME, &uptime)
+    return now.tv_sec - uptime.tv_sec + ticks / sysconf(Int32(_SC_CLK_TCK))
+  }
+
+  /// From the state on. Source: proc_pid_stat(5): the name before it can contain anything.
+  private static func status(of pid: Int32) -> [Substring] {
     guard let line = FileSystem.line(at: "/proc/\(pid)/stat"), let end = line.lastIndex(of: ")") else {
-      return nil
+      return []
     }
-    let fields = line[line.index(after: end)...].split(separator: " ")
-    return fields.count >= 2 ? Int32(fields[1]) : nil
+    return line[line.index(after: end)...].dropFirst().split(separator: " ")
   }
 
   private static func commandLine(of pid: Int32) -> String {

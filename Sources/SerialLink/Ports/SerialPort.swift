@@ -24,7 +24,7 @@ package struct SerialPort: ~Copyable, Sendable {
     try UUCPLock.check(devicePath: devicePath, directory: options.lockDirectory, port: name)
     let descriptor = try openDescriptor(devicePath, status: status, port: name)
     guard isatty(descriptor.raw) == 1 else { throw PortError(.notATTY, port: name, operation: "open") }
-    let lock = try takeLocks(descriptor.raw, devicePath: devicePath, options: options, port: name)
+    let lock = try acquireLocks(descriptor.raw, devicePath: devicePath, options: options, port: name)
     try configure(descriptor.raw, bitsPerSecond: options.bitsPerSecond, port: name)
     drain(descriptor.raw)
     let latency = LatencyTimer.lower(descriptor.raw, devicePath: devicePath, sysfsRoot: options.sysfsRoot)
@@ -97,7 +97,7 @@ extension SerialPort {
       errno: number, port: port, operation: "open", group: isOpenToGroup ? groupName(status.st_gid) : nil)
   }
 
-  private static func takeLocks(
+  private static func acquireLocks(
     _ descriptor: Int32, devicePath: String, options: SerialOptions, port: String
   ) throws(PortError) -> UUCPLock {
     var status = stat()
@@ -110,7 +110,7 @@ extension SerialPort {
       let holder = PortHolder.ofConflict(on: status, devicePath: devicePath)
       throw PortError(.busy(holder), port: port, operation: "open")
     }
-    let lock = try UUCPLock.take(devicePath: devicePath, directory: options.lockDirectory, port: port)
+    let lock = try UUCPLock.acquire(devicePath: devicePath, directory: options.lockDirectory, port: port)
     // On a PTY the flag would outlive this process, because the other end keeps the slave open: if
     // this process were killed, only root could open it again. On real ports it ends with the last
     // close.

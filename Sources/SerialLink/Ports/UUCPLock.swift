@@ -22,9 +22,9 @@ struct UUCPLock: ~Copyable, Sendable {
   /// The lock files that this process keeps while the port is opened and closed several times.
   static let reserved = Mutex<Set<String>>([])
 
-  /// Takes the lock of `devicePath`, replacing the file of a dead process. One that this process
+  /// Acquires the lock of `devicePath`, replacing the file of a dead process. One that this process
   /// has reserved stays as it is.
-  static func take(devicePath: String, directory: String, port: String) throws(PortError) -> UUCPLock {
+  static func acquire(devicePath: String, directory: String, port: String) throws(PortError) -> UUCPLock {
     let path = lockPath(devicePath: devicePath, directory: directory)
     if reserved.withLock({ $0.contains(path) }) { return UUCPLock(path: nil, inode: 0) }
     let draft = "\(directory)/LTMP.\(getpid()).\(UInt32.random(in: 0 ... .max))"
@@ -52,14 +52,19 @@ struct UUCPLock: ~Copyable, Sendable {
 
   /// The live process, other than this one, whose lock file names `devicePath`.
   static func liveOwner(devicePath: String, directory: String) -> Int32? {
-    guard case .process(let pid) = owner(of: lockPath(devicePath: devicePath, directory: directory)),
-      pid != getpid(), isAlive(pid)
-    else { return nil }
+    let path = lockPath(devicePath: devicePath, directory: directory)
+    guard case .process(let pid) = owner(of: path), isHeld(path, by: pid, devicePath) else { return nil }
     return pid
   }
 
-  private static func isAlive(_ pid: Int32) -> Bool {
-    kill(pid, 0) == 0 || errno != ESRCH
+  /// Not by this process: only the holder of the flock asks, so the number was a former process's.
+  /// Nor by one that began after the file was written and does not have the port open.
+  private static func isHeld(_ path: String, by pid: Int32, _ devicePath: String) -> Bool {
+    guard pid != getpid(), kill(pid, 0) == 0 || errno != ESRCH else { return false }
+    guard let written = FileSystem.linkStatus(of: path)?.st_mtim.tv_sec,
+      let start = PortHolder.startSeconds(of: pid), start > written + 1
+    else { return true }
+    return PortHolder.mayHaveOpen(pid, devicePath)
   }
 
   deinit {
@@ -83,11 +88,9 @@ struct UUCPLock: ~Copyable, Sendable {
     case nil:
       return
     case .process(let pid):
-      // Our own pid is that of a former process with the same number, because only the holder of
-      // the flock gets here.
-      if pid == getpid() || !isAlive(pid) { return }
-      // One that keeps a port which it has closed, or a process that has got the number of one that
-      // ended: only the user can distinguish them.
+      guard isHeld(path, by: pid, devicePath) else { return }
+      // Without the port open it is one that keeps a port which it has closed, or one whose start
+      // cannot be told from the file's time: only the user can distinguish them.
       let isUser = PortHolder.mayHaveOpen(pid, devicePath)
       let holder = PortHolder(pid: pid)
       throw PortError(isUser ? .busy(holder) : .locked(file: path, by: holder), port: port, operation: "lock")

@@ -54,7 +54,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
     commands[id] = (command, promise)
     if case .lines(let lines) = command { self.lines = lines }
     machine.submit(command, id: id, now: Self.now)
-    obey(context)
+    drainActions(context)
     return promise.futureResult
   }
 
@@ -69,7 +69,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
 
   func channelActive(context: ChannelHandlerContext) {
     machine.start(now: Self.now)
-    obey(context)
+    drainActions(context)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -78,7 +78,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
       return context.fireChannelRead(data)
     }
     machine.receive(Array(buffer.readableBytesView), now: Self.now)
-    obey(context)
+    drainActions(context)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -99,14 +99,14 @@ final class RFC2217Handler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     let wasOpen = machine.isOpen
     machine.end()
-    obey(context)
+    drainActions(context)
     finish()
     if wasOpen { context.fireChannelInactive() }
   }
 
   // MARK: Actions
 
-  private func obey(_ context: ChannelHandlerContext) {
+  private func drainActions(_ context: ChannelHandlerContext) {
     var hasWritten = false
     while let action = machine.nextAction() {
       switch action {
@@ -132,7 +132,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
         isSuspended = false
         releaseHeld(context)
       case .discardOutput:
-        takeHeld().forEach { $0.promise?.succeed() }
+        drainHeld().forEach { $0.promise?.succeed() }
       }
     }
     if hasWritten { context.flush() }
@@ -151,11 +151,11 @@ final class RFC2217Handler: ChannelDuplexHandler {
 
   private func releaseHeld(_ context: ChannelHandlerContext) {
     guard !isSuspended, !held.isEmpty else { return }
-    for item in takeHeld() { pass(item.buffer, item.promise, context) }
+    for item in drainHeld() { pass(item.buffer, item.promise, context) }
     context.flush()
   }
 
-  private func takeHeld() -> CircularBuffer<Held> {
+  private func drainHeld() -> CircularBuffer<Held> {
     defer {
       held = []
       heldBytes = 0
@@ -168,7 +168,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
     timer.cancel()
     let gone = PortError(.deviceGone, port: port, operation: "open")
     opened.fail(gone)
-    takeHeld().forEach { $0.promise?.fail(ChannelError.ioOnClosedChannel) }
+    drainHeld().forEach { $0.promise?.fail(ChannelError.ioOnClosedChannel) }
     let waiting = commands.values
     commands = [:]
     for (command, promise) in waiting {
@@ -191,7 +191,7 @@ final class RFC2217Handler: ChannelDuplexHandler {
   private func expired() {
     guard let context, timer.fires(on: context.eventLoop) else { return }
     machine.handleTimeout(now: Self.now)
-    obey(context)
+    drainActions(context)
   }
 
   // MARK: Errors

@@ -93,7 +93,7 @@ package struct TelnetDecoder: Equatable, Sendable {
     while let byte = rest.first {
       guard state == .data else {
         rest = rest.dropFirst()
-        take(byte, &data, &events)
+        receive(byte, &data, &events)
         continue
       }
       let end = rest.firstIndex(of: Telnet.iac) ?? rest.endIndex
@@ -105,7 +105,7 @@ package struct TelnetDecoder: Equatable, Sendable {
     return events
   }
 
-  private mutating func take(_ byte: UInt8, _ data: inout [UInt8], _ events: inout [TelnetEvent]) {
+  private mutating func receive(_ byte: UInt8, _ data: inout [UInt8], _ events: inout [TelnetEvent]) {
     switch state {
     case .data: data.append(byte)
     case .command:

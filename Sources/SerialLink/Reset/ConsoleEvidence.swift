@@ -11,6 +11,10 @@ package struct ConsoleEvidence: Equatable, Sendable {
     static let silence = Finding(
       kind: .noAnswer, reason: "no answer",
       hint: "check the port, the power supply of the board, and the rate")
+    /// Of a connection, which has no console.
+    package static let mute = Finding(
+      kind: .noAnswer, reason: "it accepts the connection, and answers no request", hint: "restart the device"
+    )
   }
 
   /// Text kept, in bytes: some boots of a board.

@@ -24,9 +24,9 @@ package struct RecoveryLadder: Equatable, Sendable {
   }
 
   package enum Action: Equatable, Sendable {
-    /// Perform this step, then call `note(_:)`.
+    /// Perform this step, then call `handle(_:)`.
     case perform(Step)
-    /// Probe the device, then call `note(answers:)`.
+    /// Probe the device, then call `handle(answers:)`.
     case probe
     /// It answers, after this step.
     case recovered(by: Step)
@@ -94,7 +94,7 @@ package struct RecoveryLadder: Equatable, Sendable {
   }
 
   /// The result of the requested step.
-  package mutating func note(_ outcome: Outcome) {
+  package mutating func handle(_ outcome: Outcome) {
     guard case .performing(let step) = state else { return }
     switch outcome {
     case .done:
@@ -114,7 +114,7 @@ package struct RecoveryLadder: Equatable, Sendable {
   }
 
   /// Whether the device answered the probe.
-  package mutating func note(answers: Bool) {
+  package mutating func handle(answers: Bool) {
     guard case .probing(let step) = state else { return }
     guard answers else { return climb(above: step) }
     counts[step, default: Count()].recoveries += 1

@@ -16,8 +16,9 @@ package enum ProcessLimits {
 
   /// Raises the soft limit of descriptors if that is enough. Returns reason and remedy for a limit
   /// that is too low (`.unfitEnvironment`).
-  package static func problem() -> (reason: String, remedy: String)? {
-    let descriptors = descriptorsNeeded + UInt(openDescriptorsCount())
+  /// - Parameter more: the descriptors that a command needs in addition to the usual number.
+  package static func problem(opening more: Int = 0) -> (reason: String, remedy: String)? {
+    let descriptors = descriptorsNeeded + UInt(openDescriptorsCount() + more)
     var files = limit(RLIMIT_NOFILE)
     if files.rlim_cur < descriptors, files.rlim_max >= descriptors {
       files.rlim_cur = descriptors

@@ -26,18 +26,20 @@ package final class TiedProcess: Sendable {
   private let words: any Channel
   private let state = Mutex(State.running)
 
-  /// Starts a program with stdin on /dev/null.
+  /// Starts a program.
   ///
   /// - Parameters:
   ///   - program: its path.
   ///   - arguments: its arguments, without its name.
+  ///   - input: becomes its stdin; `nil`: /dev/null. The caller keeps its own.
   ///   - output: becomes its stdout; `nil`: /dev/null. The caller keeps its own.
   ///   - descriptors: become its descriptors from 3 on; the caller keeps its own. At most 5.
   ///   - group: one whose threads live as long as this process, because the program dies with the
   ///     thread that started it (prctl(2), PR_SET_PDEATHSIG).
   /// - Throws: `PortError` when it cannot be started.
   package static func start(
-    _ program: String, arguments: [String], output: Int32? = nil, descriptors: [Int32] = [],
+    _ program: String, arguments: [String], input: Int32? = nil, output: Int32? = nil,
+    descriptors: [Int32] = [],
     on group: MultiThreadedEventLoopGroup = .singleton
   ) async throws(PortError) -> TiedProcess {
     let loop = group.next()
@@ -49,7 +51,8 @@ package final class TiedProcess: Sendable {
     let errorOutput = writer.raw
     let pid: Int32
     do {
-      pid = try await loop.submit { spawn(program, arguments, output, errorOutput, descriptors) }.get()
+      pid = try await loop.submit { spawn(program, arguments, [input, output, errorOutput] + descriptors) }
+        .get()
     } catch {
       throw PortError(.system(errno: ECANCELED), port: program, operation: "start")
     }
@@ -70,15 +73,14 @@ package final class TiedProcess: Sendable {
   }
 
   private static func spawn(
-    _ program: String, _ arguments: [String], _ output: Int32?, _ errorOutput: Int32,
-    _ descriptors: [Int32]
+    _ program: String, _ arguments: [String], _ descriptors: [Int32?]
   ) -> Int32 {
     let nowhere = Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
     guard nowhere >= 0 else { return -errno }
     defer { _ = close(nowhere) }
     let words = ([program] + arguments).map { strdup($0) }
     defer { words.forEach { free($0) } }
-    let numbers = [nowhere, output ?? nowhere, errorOutput] + descriptors
+    let numbers = descriptors.map { $0 ?? nowhere }
     return serial_shim_spawn_tied(program, words + [nil], numbers, numbers.count)
   }
 

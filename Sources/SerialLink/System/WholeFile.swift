@@ -40,13 +40,22 @@ package struct FileError: ClassifiedError {
 /// Writes files as a whole: a reader, a crash or a full disk finds the former content or the new
 /// one, and nothing between.
 package enum WholeFile {
+  /// Whose a new file is. Only root has a choice.
+  package enum Owner: Sendable {
+    case writer
+    /// The owner of its folder, such as a service's.
+    case folder
+  }
+
   /// Replaces or creates the file at `path`; links are followed. It is on the disk on return.
   ///
   /// - Parameters:
   ///   - mode: of the file; if omitted, that of the present file, or as the umask allows.
   ///   - isNew: fails with EEXIST if there is a file; links are not followed.
+  ///   - owner: of a new file; a present one's stays.
   package static func write(
-    _ bytes: some Sequence<UInt8>, to path: String, mode: UInt32? = nil, isNew: Bool = false
+    _ bytes: some Sequence<UInt8>, to path: String, mode: UInt32? = nil, isNew: Bool = false,
+    owner: Owner = .writer
   ) throws(FileError) {
     let bytes = Array(bytes)
     let target = isNew ? path : FileSystem.resolved(path) ?? path
@@ -64,6 +73,8 @@ package enum WholeFile {
     if let present, !isNew {
       _ = fchown(descriptor, present.st_uid, present.st_gid)
       if mode == nil { _ = fchmod(descriptor, present.st_mode & 0o7777) }
+    } else if owner == .folder, geteuid() == 0, let folder = FileSystem.status(of: folder(of: target)) {
+      _ = fchown(descriptor, folder.st_uid, folder.st_gid)
     }
     var number = fill(descriptor, with: bytes)
     if close(descriptor) != 0, number == nil { number = errno }
@@ -121,9 +132,12 @@ package enum WholeFile {
     if number != 0 { throw FileError(path: path, number: number) }
   }
 
+  private static func folder(of target: String) -> String {
+    target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
+  }
+
   private static func syncFolder(of target: String) {
-    let folder = target.lastIndex(of: "/").map { String(target[...$0]) } ?? "."
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = open(folder(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     fsync(descriptor)
     close(descriptor)

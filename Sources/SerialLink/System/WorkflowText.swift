@@ -36,7 +36,7 @@ package struct WorkflowText: Equatable, Sendable {
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       let isCommand = scalar == ":" && line == .colon || scalar == "[" && hashes == 2
-      note(scalar)
+      update(with: scalar)
       if isCommand {
         let number = scalar == ":" ? "3A" : "5B"
         result.append(contentsOf: ((escape == .text ? #"\x"# : #"\u00"#) + number).unicodeScalars)
@@ -53,7 +53,7 @@ package struct WorkflowText: Equatable, Sendable {
     return filter.filter(text)
   }
 
-  private mutating func note(_ scalar: Unicode.Scalar) {
+  private mutating func update(with scalar: Unicode.Scalar) {
     if scalar == "\n" || scalar == "\r" {
       (line, hashes) = (.blank, 0)
       return
