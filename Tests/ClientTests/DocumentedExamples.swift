@@ -1,6 +1,6 @@
 // The examples of README.md and of the library's documentation, kept here so that they compile as a
-// client's code: this target has no access to the declarations of the package. scripts/check-docs
-// compares them.
+// client's code: this target has no access to the declarations of the package.
+// scripts/dev check-docs compares them.
 // README example begins
 import NotibotHost
 

@@ -10,7 +10,7 @@ struct ATTClientTests {
 
   /// PDUs that the host sent since the last call.
   private func pdus(_ device: inout ScriptedDevice) -> [[UInt8]] {
-    device.takeSent().filter { $0.header.type == .data }.map(\.payload)
+    device.drainSent().filter { $0.header.type == .data }.map(\.payload)
   }
 
   // MARK: Pipeline
@@ -20,7 +20,7 @@ struct ATTClientTests {
     let ids = (0..<10).map { _ in device.submit(.readCount) }
     #expect(pdus(&device).count == 8)
     device.receive(ScriptedDevice.pdu([0x0B, 1, 0], sequence: 1, ack: 9))
-    #expect(device.takeActions() == [.completed(ids[0], .count(1))])
+    #expect(device.drainActions() == [.completed(ids[0], .count(1))])
     #expect(pdus(&device).count == 1)
   }
 
@@ -41,7 +41,7 @@ struct ATTClientTests {
       ScriptedDevice.pdu([0x01, 0x12, 6, 0, 0x11], sequence: 1, ack: 3),
       ScriptedDevice.pdu([0x13], sequence: 2, ack: 3))
     #expect(
-      device.takeActions() == [
+      device.drainActions() == [
         .completed(refused, .refused(.insufficientResources)), .completed(accepted, .accepted),
       ])
   }
@@ -63,15 +63,15 @@ struct ATTClientTests {
     var device = ScriptedDevice.makeReady()
     let read = device.submit(.rawATT([0x0A, 9, 0]))
     let command = device.submit(.rawATT([0x52, 6, 0, 0x41]))
-    #expect(device.takeActions() == [.completed(command, .sent)])
+    #expect(device.drainActions() == [.completed(command, .sent)])
     device.receive(ScriptedDevice.pdu([0x01, 0x0A, 9, 0, 0x01], sequence: 1, ack: 3))
-    #expect(device.takeActions() == [.completed(read, .response([0x01, 0x0A, 9, 0, 0x01]))])
+    #expect(device.drainActions() == [.completed(read, .response([0x01, 0x0A, 9, 0, 0x01]))])
   }
 
   @Test func `a thousand unanswered commands stay within the queues`() {
     var device = ScriptedDevice.makeReady(credit: 1)
     for _ in 0..<3000 { device.submit(.rawATT([0x52, 6, 0, 0x41])) }
-    let results = device.takeActions()
+    let results = device.drainActions()
     let full = results.filter { if case .completed(_, .failed(.queueFull)) = $0 { true } else { false } }
     #expect(results.count - full.count == 1 + SendWindow.waitingLimitFrames)
     #expect(full.count == 3000 - 1 - SendWindow.waitingLimitFrames - 1024)
@@ -81,7 +81,7 @@ struct ATTClientTests {
   func `a raw PDU of an impossible length is refused here`(length: Int) {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.rawATT([UInt8](repeating: 0x0A, count: length)))
-    #expect(device.takeActions() == [.completed(id, .failed(.badLength(bytes: length)))])
+    #expect(device.drainActions() == [.completed(id, .failed(.badLength(bytes: length)))])
   }
 
   @Test func `a raw PDU that fills a frame is sent`() {
@@ -100,7 +100,7 @@ struct ATTClientTests {
   @Test func `513 bytes of JSON are refused here`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.sendEncoded([UInt8](repeating: 0x20, count: 513)))
-    #expect(device.takeActions() == [.completed(id, .failed(.badLength(bytes: 513)))])
+    #expect(device.drainActions() == [.completed(id, .failed(.badLength(bytes: 513)))])
   }
 
   // MARK: Wrong answers
@@ -108,7 +108,7 @@ struct ATTClientTests {
   @Test func `an answer without a request is ignored and counted`() {
     var device = ScriptedDevice.makeReady()
     device.receive(ScriptedDevice.pdu([0x13], sequence: 1, ack: 1))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     #expect(device.machine.statistics.att.ignored == 1)
   }
 
@@ -117,7 +117,7 @@ struct ATTClientTests {
     let id = device.submit(.sendEncoded(json))
     device.receive(
       ScriptedDevice.pdu([0x13], sequence: 1, ack: 2), ScriptedDevice.pdu([0x13], sequence: 2, ack: 2))
-    #expect(device.takeActions() == [.completed(id, .accepted)])
+    #expect(device.drainActions() == [.completed(id, .accepted)])
     #expect(device.machine.statistics.att.ignored == 1)
   }
 
@@ -125,20 +125,20 @@ struct ATTClientTests {
   func `an answer to a request other than the oldest breaks the bearer`(answer: [UInt8]) {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.readCount)
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu(answer, sequence: 1, ack: 2))
     let end = SessionEnd.bearerBroken(.answersAnotherRequest(expected: 0x0A, seen: 0x12))
-    #expect(device.takeActions() == [.completed(id, .failed(.outcomeUnknown(end))), .ended(end)])
-    #expect(device.takeSent().map(\.header.type) == [.fin])
+    #expect(device.drainActions() == [.completed(id, .failed(.outcomeUnknown(end))), .ended(end)])
+    #expect(device.drainSent().map(\.header.type) == [.fin])
   }
 
   @Test func `an Error Response that names no request breaks the bearer`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.readCount)
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu([0x01], sequence: 1, ack: 2))
     let end = SessionEnd.bearerBroken(.answersAnotherRequest(expected: 0x0A, seen: 0))
-    #expect(device.takeActions() == [.completed(id, .failed(.outcomeUnknown(end))), .ended(end)])
+    #expect(device.drainActions() == [.completed(id, .failed(.outcomeUnknown(end))), .ended(end)])
   }
 
   @Test(arguments: [[UInt8(0x0B), 1], [0x0B, 1, 0, 0], [0x01, 0x0A, 3]])
@@ -146,7 +146,7 @@ struct ATTClientTests {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
     device.receive(ScriptedDevice.pdu(answer, sequence: 1, ack: 2))
-    #expect(device.takeActions().last == .ended(.bearerBroken(.malformedAnswer(opcode: 0x0A))))
+    #expect(device.drainActions().last == .ended(.bearerBroken(.malformedAnswer(opcode: 0x0A))))
   }
 
   @Test(arguments: [
@@ -156,7 +156,7 @@ struct ATTClientTests {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
     device.receive(ScriptedDevice.pdu(pdu, sequence: 1, ack: 2))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     #expect(device.machine.statistics.att.ignored == 1)
   }
 
@@ -173,10 +173,10 @@ struct ATTClientTests {
       // The device handles a frame each second, so it is not stalled.
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [UInt8(second)]))
     }
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     device.wake(after: .seconds(1) + late)
     #expect(
-      device.takeActions() == [
+      device.drainActions() == [
         .completed(id, .failed(.outcomeUnknown(.transactionTimedOut))), .ended(.transactionTimedOut),
       ])
   }
@@ -190,14 +190,14 @@ struct ATTClientTests {
     while device.actions.isEmpty, seconds < 40 {
       device.pass(.seconds(1))
       seconds += 1
-      lastWords = device.takeSent().map(\.header.type)
+      lastWords = device.drainSent().map(\.header.type)
       if lastWords.contains(.ping) {
         device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [1]))
       }
     }
     #expect(seconds == 10)
     #expect(
-      device.takeActions() == [
+      device.drainActions() == [
         .completed(id, .failed(.outcomeUnknown(.applicationStalled))), .ended(.applicationStalled),
       ])
     #expect(lastWords.last == .fin)
@@ -214,7 +214,7 @@ struct ATTClientTests {
     device.now = device.now + .milliseconds(500)
     device.machine.handleTimeout(now: device.now)
     device.drain()
-    #expect(device.takeActions().last == .ended(.applicationStalled))
+    #expect(device.drainActions().last == .ended(.applicationStalled))
   }
 
   @Test func `a PONG from before the request does not show that the application stalls`() {
@@ -226,7 +226,7 @@ struct ATTClientTests {
       device.pass(.milliseconds(500))
       device.receive(ScriptedDevice.frame(.ack, ack: 2))
     }
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
   }
 
   @Test func `an idle session is never stalled`() {
@@ -235,7 +235,7 @@ struct ATTClientTests {
       device.pass(.seconds(1))
       device.receive(ScriptedDevice.frame(.pong, ack: 1, payload: [1]))
     }
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
   }
 
   // MARK: Notifications
@@ -249,7 +249,7 @@ struct ATTClientTests {
       ScriptedDevice.pdu([0x1B, 6, 0] + dismissed, sequence: 2, ack: 1),
       ScriptedDevice.pdu([0x1B, 6, 0] + garbage, sequence: 3, ack: 1))
     #expect(
-      device.takeActions() == [
+      device.drainActions() == [
         .event(.countChanged(65535)), .event(.device(.dismissed(item: 17))),
         .event(.device(.unknown(garbage))),
       ])
@@ -260,10 +260,10 @@ struct ATTClientTests {
     let id = device.submit(.subscribe(.all))
     #expect(pdus(&device) == [[0x12, 4, 0, 1, 0]])
     device.receive(ScriptedDevice.pdu([0x13], sequence: 1, ack: 2))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     #expect(pdus(&device) == [[0x12, 7, 0, 1, 0]])
     device.receive(ScriptedDevice.pdu([0x13], sequence: 2, ack: 3))
-    #expect(device.takeActions() == [.completed(id, .accepted)])
+    #expect(device.drainActions() == [.completed(id, .accepted)])
   }
 
   // MARK: MTU
@@ -271,11 +271,11 @@ struct ATTClientTests {
   @Test func `the smaller MTU of both sides is in force, and it is at least 23`() {
     for (server, expected) in [(UInt16(100), 100), (528, 517), (5, 23)] {
       var device = ScriptedDevice.makeLinked()
-      _ = device.takeActions()
+      _ = device.drainActions()
       var answer: [UInt8] = [0x03]
       answer.appendLittleEndian(server)
       device.receive(ScriptedDevice.pdu(answer, sequence: 0, ack: 1))
-      guard case .opened(let info)? = device.takeActions().first else {
+      guard case .opened(let info)? = device.drainActions().first else {
         Issue.record("not opened with \(server)")
         return
       }
@@ -286,7 +286,7 @@ struct ATTClientTests {
   @Test func `a server without Exchange MTU keeps 23`() {
     var device = ScriptedDevice.makeLinked()
     device.receive(ScriptedDevice.pdu([0x01, 0x02, 0, 0, 0x06], sequence: 0, ack: 1))
-    guard case .opened(let info)? = device.takeActions().first else {
+    guard case .opened(let info)? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
@@ -308,7 +308,7 @@ struct ATTClientTests {
     }
     #expect(pdus(&device) == [[0x18, 1]])
     device.receive(ScriptedDevice.pdu([0x19], sequence: sequence, ack: sequence + 1))
-    #expect(device.takeActions() == [.completed(id, .accepted)])
+    #expect(device.drainActions() == [.completed(id, .accepted)])
     #expect(pdus(&device) == [[0x0A, 3, 0]])
   }
 
@@ -322,18 +322,18 @@ struct ATTClientTests {
   @Test func `a refused part empties the queue and refuses the whole write`() {
     var device = ScriptedDevice.makeReady(mtu: 23)
     let id = device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu([0x01, 0x16, 6, 0, 0x09], sequence: 1, ack: 2))
     #expect(pdus(&device) == [[0x18, 0]])
     device.receive(ScriptedDevice.pdu([0x19], sequence: 2, ack: 3))
-    #expect(device.takeActions() == [.completed(id, .refused(.prepareQueueFull))])
+    #expect(device.drainActions() == [.completed(id, .refused(.prepareQueueFull))])
   }
 
   @Test func `a part that is echoed with other bytes breaks the bearer`() {
     var device = ScriptedDevice.makeReady(mtu: 23)
     device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
     device.receive(ScriptedDevice.pdu([0x17, 6, 0, 0, 0, 0x42], sequence: 1, ack: 2))
-    #expect(device.takeActions().last == .ended(.bearerBroken(.malformedAnswer(opcode: 0x16))))
+    #expect(device.drainActions().last == .ended(.bearerBroken(.malformedAnswer(opcode: 0x16))))
   }
 
   @Test func `a write that was begun in parts has an unknown outcome`() {
@@ -341,7 +341,7 @@ struct ATTClientTests {
     let id = device.submit(.sendEncoded([UInt8](repeating: 0x41, count: 30)))
     device.machine.receiveEndOfStream(now: device.now)
     device.drain()
-    #expect(device.takeActions().first == .completed(id, .failed(.outcomeUnknown(.portGone))))
+    #expect(device.drainActions().first == .completed(id, .failed(.outcomeUnknown(.portGone))))
   }
 
   @Test func `a write between two of its parts has an unknown outcome`() {
@@ -353,7 +353,7 @@ struct ATTClientTests {
       ScriptedDevice.pdu([0x17, 6, 0, 0, 0] + value.prefix(18), sequence: 1, ack: 2),
       ScriptedDevice.hello(bootID: 2))
     #expect(
-      device.takeActions().first == .completed(id, .failed(.outcomeUnknown(.deviceRestarted(bootID: 2)))))
+      device.drainActions().first == .completed(id, .failed(.outcomeUnknown(.deviceRestarted(bootID: 2)))))
   }
 
   @Test func `no more is queued beyond the limit, also when the exchange of the MTU is in front`() {

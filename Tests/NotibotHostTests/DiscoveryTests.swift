@@ -19,12 +19,12 @@ struct DiscoveryTests {
   /// Plays requests and answers in turn; returns the device after the last answer.
   private func play(_ dialogue: [(question: [UInt8], answer: [UInt8])]) -> ScriptedDevice {
     var device = ScriptedDevice.makeLinked(profileHash: 0x1234_5678)
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))
     var number: UInt8 = 1
     for (question, answer) in dialogue {
-      #expect(device.takeSent().filter { $0.header.type == .data }.map(\.payload) == [question])
-      #expect(device.takeActions().isEmpty)
+      #expect(device.drainSent().filter { $0.header.type == .data }.map(\.payload) == [question])
+      #expect(device.drainActions().isEmpty)
       device.receive(ScriptedDevice.pdu(answer, sequence: number, ack: number + 1))
       number += 1
     }
@@ -48,7 +48,7 @@ struct DiscoveryTests {
       ([0x04, 0x15, 0, 0x1F, 0], [0x05, 1, 0x15, 0, 0x03, 0x28, 0x17, 0, 0x02, 0x29]),
       ([0x04, 0x18, 0, 0x1F, 0], [0x01, 0x04, 0x18, 0, 0x0A]),
     ])
-    guard case .opened? = device.takeActions().first else {
+    guard case .opened? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
@@ -57,7 +57,7 @@ struct DiscoveryTests {
     device.submit(.subscribe(.data))
     device.submit(.sendEncoded([0x7B, 0x7D]))
     #expect(
-      device.takeSent().map(\.payload) == [
+      device.drainSent().map(\.payload) == [
         [0x0A, 0x16, 0], [0x12, 0x17, 0, 1, 0], [0x12, 0x14, 0, 1, 0], [0x12, 0x12, 0, 0x7B, 0x7D],
       ])
   }
@@ -70,12 +70,12 @@ struct DiscoveryTests {
       ([0x08, 5, 0, 5, 0, 0x03, 0x28], [0x01, 0x08, 5, 0, 0x0A]),
       ([0x04, 4, 0, 5, 0], [0x01, 0x04, 4, 0, 0x0A]),
     ])
-    guard case .opened? = device.takeActions().first else {
+    guard case .opened? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
     let id = device.submit(.subscribe(.count))
-    #expect(device.takeActions() == [.completed(id, .failed(.unsupported))])
+    #expect(device.drainActions() == [.completed(id, .failed(.unsupported))])
   }
 
   @Test func `nothing is asked beyond the end of the service`() {
@@ -86,7 +86,7 @@ struct DiscoveryTests {
       ([0x08, 3, 0, 4, 0, 0x03, 0x28], [0x09, 21, 4, 0, 0x08, 5, 0] + data),
       ([0x04, 4, 0, 4, 0], [0x01, 0x04, 4, 0, 0x0A]),
     ])
-    guard case .opened? = device.takeActions().first else {
+    guard case .opened? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
@@ -98,18 +98,18 @@ struct DiscoveryTests {
       ([0x08, 5, 0, 6, 0, 0x03, 0x28], [0x01, 0x08, 5, 0, 0x0A]),
       ([0x04, 4, 0, 6, 0], [0x05, 1, 4, 0, 0x03, 0x28, 5, 0, 0x01, 0x29, 6, 0, 0x02, 0x29]),
     ])
-    guard case .opened? = device.takeActions().first else {
+    guard case .opened? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
-    #expect(device.takeSent().filter { $0.header.type == .data } == [])
+    #expect(device.drainSent().filter { $0.header.type == .data } == [])
   }
 
   @Test func `a device without the service is distinguished from one that does not answer`() {
     var device = play([
       services(), ([0x10, 6, 0, 0xFF, 0xFF, 0x00, 0x28], [0x01, 0x10, 6, 0, 0x0A]),
     ])
-    #expect(device.takeActions() == [.ended(.profileMissing)])
+    #expect(device.drainActions() == [.ended(.profileMissing)])
   }
 
   @Test func `a service without the characteristics is not a Notibot service`() {
@@ -117,7 +117,7 @@ struct DiscoveryTests {
       ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 5, 0] + service),
       ([0x08, 1, 0, 5, 0, 0x03, 0x28], [0x01, 0x08, 1, 0, 0x0A]),
     ])
-    #expect(device.takeActions() == [.ended(.profileMissing)])
+    #expect(device.drainActions() == [.ended(.profileMissing)])
   }
 
   @Test(arguments: [
@@ -127,7 +127,7 @@ struct DiscoveryTests {
   ])
   func `answers without progress break the bearer`(answer: [UInt8]) {
     var device = play([([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], answer)])
-    #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x10)))])
+    #expect(device.drainActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x10)))])
   }
 
   @Test func `a characteristic whose value is its declaration breaks the bearer`() {
@@ -135,7 +135,7 @@ struct DiscoveryTests {
       ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 20, 1, 0, 5, 0] + service),
       ([0x08, 1, 0, 5, 0, 0x03, 0x28], [0x09, 21, 2, 0, 0x02, 2, 0] + count),
     ])
-    #expect(device.takeActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x08)))])
+    #expect(device.drainActions() == [.ended(.bearerBroken(.malformedAnswer(opcode: 0x08)))])
   }
 
   @Test func `a value with the type of a CCCD is not one`() {
@@ -150,15 +150,15 @@ struct DiscoveryTests {
       ),
     ])
     device.submit(.subscribe(.count))
-    #expect(device.takeSent().map(\.payload) == [[0x12, 7, 0, 1, 0]])
+    #expect(device.drainSent().map(\.payload) == [[0x12, 7, 0, 1, 0]])
   }
 
   @Test func `an endless list of services ends the search`() {
     var device = ScriptedDevice.makeLinked(profileHash: 0x1234_5678)
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))
     var requests = 0
-    while device.takeSent().contains(where: { $0.header.type == .data }) {
+    while device.drainSent().contains(where: { $0.header.type == .data }) {
       requests += 1
       let handle = UInt16(requests)
       let (low, high) = (UInt8(handle & 0xFF), UInt8(handle >> 8))
@@ -167,22 +167,22 @@ struct DiscoveryTests {
         ScriptedDevice.pdu([0x11, 6, low, high, low, high, 0x01, 0x18], sequence: number, ack: number &+ 1))
     }
     #expect(requests == 256)
-    #expect(device.takeActions() == [.ended(.bearerBroken(.endlessDiscovery(requests: 256)))])
+    #expect(device.drainActions() == [.ended(.bearerBroken(.endlessDiscovery(requests: 256)))])
   }
 
   @Test func `a service that fills the handles ends the search`() {
     var device = play([
       ([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28], [0x11, 6, 1, 0, 0xFF, 0xFF, 0x00, 0x18])
     ])
-    #expect(device.takeActions() == [.ended(.profileMissing)])
+    #expect(device.drainActions() == [.ended(.profileMissing)])
   }
 
   @Test func `a known profile needs no discovery`() {
     var device = ScriptedDevice.makeLinked()
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))
-    #expect(device.takeSent().filter { $0.header.type == .data }.isEmpty)
-    guard case .opened? = device.takeActions().first else {
+    #expect(device.drainSent().filter { $0.header.type == .data }.isEmpty)
+    guard case .opened? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
@@ -190,8 +190,8 @@ struct DiscoveryTests {
 
   @Test func `a device without a profile hash is discovered`() {
     var device = ScriptedDevice.makeLinked(profileHash: nil)
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.receive(ScriptedDevice.pdu([0x03, 23, 0], sequence: 0, ack: 1))
-    #expect(device.takeSent().last?.payload.first == 0x10)
+    #expect(device.drainSent().last?.payload.first == 0x10)
   }
 }

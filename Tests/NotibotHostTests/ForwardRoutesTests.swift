@@ -14,15 +14,15 @@ import Testing
     }
 
     mutating func queue(_ number: Int64, for client: Int = 1) {
-      routes.noteSubmission(of: client)
-      routes.noteQueued(number, of: client)
+      routes.recordSubmission(of: client)
+      routes.recordQueued(number, of: client)
     }
 
     /// Sends a result to its clients, and returns them.
     mutating func report(_ report: ForwardingReport, of number: Int64) -> [Int] {
       let clients = routes.clients(of: number)
       for client in clients { routes.send([0x0A], to: client) }
-      routes.note(report, of: number)
+      routes.record(report, of: number)
       return clients
     }
   }
@@ -30,7 +30,7 @@ import Testing
   @Test func `a client gets the results of as many notifications as the outbox holds, and is done`() async {
     var desk = Desk()
     for number in 1...100_000 as ClosedRange<Int64> { desk.queue(number) }
-    desk.routes.noteEnd(of: 1)
+    desk.routes.handleEnd(of: 1)
     let received = (1...100_000).count { desk.report(.delivered($0), of: $0) == [1] }
     #expect(received == 100_000)
     var count = 0
@@ -47,7 +47,7 @@ import Testing
       desk.queue(number)
       _ = desk.report(.delivered(number), of: number)
     }
-    for number in 100_000...300_000 as ClosedRange<Int64> { desk.routes.noteDuplicate(number, of: 1) }
+    for number in 100_000...300_000 as ClosedRange<Int64> { desk.routes.recordDuplicate(number, of: 1) }
     #expect(desk.routes.clients(of: 1) == [1])
     #expect((2...80_000).allSatisfy { desk.routes.clients(of: $0) == [1] })
     #expect(desk.routes.clients(of: 100_000) == [])
@@ -59,7 +59,7 @@ import Testing
     let (_, other) = AsyncStream<[UInt8]>.makeStream()
     desk.routes.attach(2, other, ForwardPace())
     desk.queue(1)
-    desk.routes.noteEnd(of: 1)
+    desk.routes.handleEnd(of: 1)
     desk.queue(1, for: 2)
     #expect(desk.report(.removed(1), of: 1) == [2, 1])
     var count = 0

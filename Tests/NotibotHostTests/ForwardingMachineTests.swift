@@ -64,7 +64,7 @@ struct ForwardingMachineTests {
       drain()
     }
 
-    mutating func takeActions() -> [ForwardingAction] {
+    mutating func drainActions() -> [ForwardingAction] {
       defer { actions = [] }
       return actions
     }
@@ -146,7 +146,7 @@ struct ForwardingMachineTests {
     }
   }
 
-  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
+  private static func notification(_ text: String) -> DisplayNotification { OutboxWorld.notification(text) }
   private static let first = OutboxNumber(rawValue: 1)
 
   private static func makeUp(_ configuration: ForwardingConfiguration = ForwardingConfiguration()) -> Rig {
@@ -158,7 +158,7 @@ struct ForwardingMachineTests {
 
   @Test func `it finds the port, opens a session as the journal's source, and delivers queued entries`() {
     var rig = Rig()
-    rig.perform { $0.submit(.add(Self.note("a")), token: 7, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 7, now: $1) }
     #expect(rig.reports == [.queued(Self.first, token: 7)])
     rig.perform { $0.setClock(HostClock(seconds: 1000, zoneOffsetMinutes: 60), now: $1) }
     rig.pass(.seconds(5))
@@ -175,9 +175,9 @@ struct ForwardingMachineTests {
 
   @Test func `a HELLO alone reports a restart and opens the next session, without a later input`() {
     var rig = Self.makeUp()
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
-    _ = rig.takeActions()
+    _ = rig.drainActions()
     rig.display.restart()
     rig.say(ScriptedDevice.hello(bootID: rig.display.bootID))
     rig.drain()
@@ -190,12 +190,12 @@ struct ForwardingMachineTests {
 
   @Test func `a lost port leads to another session, which compares everything`() {
     var rig = Self.makeUp()
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
-    _ = rig.takeActions()
+    _ = rig.drainActions()
     rig.perform { $0.receiveEndOfStream(now: $1) }
     rig.pass(.seconds(1))
-    #expect(rig.takeActions().contains(.report(.synced(rounds: 0))))
+    #expect(rig.drainActions().contains(.report(.synced(rounds: 0))))
     #expect(rig.syns.count == 2)
     #expect(rig.syns[0].nonce != rig.syns[1].nonce)
   }
@@ -203,7 +203,7 @@ struct ForwardingMachineTests {
   @Test func `a write in flight when the port is lost is delivered once`() {
     var rig = Self.makeUp()
     rig.answersWrites = false
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
     rig.answersWrites = true
     rig.perform { $0.receiveEndOfStream(now: $1) }
@@ -214,9 +214,9 @@ struct ForwardingMachineTests {
 
   @Test func `events and counts of the device reach the outbox`() {
     var rig = Self.makeUp()
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.pass(.milliseconds(50))
-    _ = rig.takeActions()
+    _ = rig.drainActions()
     rig.handle(rig.display.leave(1, of: Rig.source, .dismissed))
     rig.drain()
     rig.pass(.milliseconds(50))
@@ -227,7 +227,7 @@ struct ForwardingMachineTests {
   @Test func `finish waits until all is delivered, sends FIN and closes`() {
     var rig = Self.makeUp()
     rig.display.capacity = 0
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.perform { $0.finish(now: $1) }
     rig.pass(.seconds(1))
     #expect(!rig.actions.contains(.finished))
@@ -245,14 +245,14 @@ struct ForwardingMachineTests {
     rig.answers = false
     rig.perform { $0.start(now: $1) }
     rig.perform { $0.finish(now: $1) }
-    #expect(rig.takeActions().last == .finished)
+    #expect(rig.drainActions().last == .finished)
   }
 
   @Test func `stop waits at most two seconds for an answer`() {
     var rig = Self.makeUp()
     rig.answersWrites = false
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
-    rig.perform { $0.submit(.add(Self.note("b")), token: 2, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("b")), token: 2, now: $1) }
     rig.perform { $0.stop(now: $1) }
     let start = rig.now
     while rig.actions.last != .finished, rig.now - start < .seconds(5) { rig.pass(.milliseconds(10)) }
@@ -266,7 +266,7 @@ struct ForwardingMachineTests {
   @Test func `stop ends even if its timer fires late`() {
     var rig = Self.makeUp()
     rig.answersWrites = false
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.perform { $0.stop(now: $1) }
     rig.now = rig.now + .milliseconds(2500)
     rig.perform { $0.handleTimeout(now: $1) }
@@ -287,26 +287,26 @@ struct ForwardingMachineTests {
     rig.perform { $0.stop(now: $1) }
     #expect(rig.actions.last == .finished)
     #expect(rig.finsCount == 1)
-    rig.perform { $0.submit(.add(Self.note("a")), token: 9, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 9, now: $1) }
     #expect(rig.reports.last == .rejected(.ended, token: 9))
   }
 
   @Test func `a failed commit ends it`() {
     var rig = Self.makeUp()
-    rig.machine.submit(.add(Self.note("a")), token: 1, now: rig.now)
+    rig.machine.submit(.add(Self.notification("a")), token: 1, now: rig.now)
     rig.machine.commitFailed(now: rig.now)
     rig.drain()
     // The driver of this test confirms each commit, which has no effect after a failed one.
     #expect(rig.reports.contains(.rejected(.journalFailed, token: 1)))
     #expect(rig.actions.last == .finished)
     #expect(rig.display.shown.isEmpty)
-    rig.perform { $0.submit(.add(Self.note("b")), token: 2, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("b")), token: 2, now: $1) }
     #expect(rig.reports.last == .rejected(.journalFailed, token: 2))
   }
 
   @Test func `a permanent port failure ends it, and queued entries stay in the journal`() {
     var machine = Rig().machine
-    machine.submit(.add(Self.note("a")), token: 1, now: .zero)
+    machine.submit(.add(Self.notification("a")), token: 1, now: .zero)
     machine.start(now: .zero)
     let failure = PortFailure(
       code: .noPermission, port: "/dev/ttyUSB0", reason: "permission denied", healsByWaiting: false)
@@ -324,7 +324,7 @@ struct ForwardingMachineTests {
     var configuration = ForwardingConfiguration()
     configuration.supervisor.expectedDeviceID = "24:6F:28:AA:BB:CC"
     var rig = Rig(configuration)
-    rig.perform { $0.submit(.add(Self.note("a")), token: 1, now: $1) }
+    rig.perform { $0.submit(.add(Self.notification("a")), token: 1, now: $1) }
     rig.perform { $0.start(now: $1) }
     rig.pass(.seconds(1))
     #expect(rig.display.shown.isEmpty)

@@ -110,7 +110,7 @@ struct HostMachineRandomTests {
     }
 
     mutating func collect() {
-      for case .completed(let id, _) in device.takeActions() { completed[id, default: 0] += 1 }
+      for case .completed(let id, _) in device.drainActions() { completed[id, default: 0] += 1 }
       if device.sent.count > 50 { device.sent.removeFirst(device.sent.count - 10) }
     }
   }

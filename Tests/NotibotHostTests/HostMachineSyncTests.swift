@@ -29,7 +29,7 @@ struct HostMachineSyncTests {
   ) {
     var device = ScriptedDevice.makeLinked(features: Features(rawValue: features))
     device.receive(ScriptedDevice.pdu([0x03, 0x05, 0x02], sequence: 0, ack: 1))
-    guard case .opened(let info)? = device.takeActions().first else {
+    guard case .opened(let info)? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
@@ -64,11 +64,11 @@ struct HostMachineSyncTests {
     let isSent = device.machine.sendSync(Self.request, now: device.now)
     #expect(isSent)
     device.submit(.readCount)
-    let sent = device.takeSent()
+    let sent = device.drainSent()
     #expect(sent.map(\.header.channel) == [.att, .link, .att])
     #expect(sent[1].payload == Self.requestBytes)
     device.receive(Self.synced(source: 4, sequence: 1, ack: 4))
-    #expect(device.takeActions() == [.event(.sync(.synced(Self.answer)))])
+    #expect(device.drainActions() == [.event(.sync(.synced(Self.answer)))])
     #expect(device.machine.statistics.sync.answers == 1)
   }
 
@@ -79,9 +79,9 @@ struct HostMachineSyncTests {
     device.submit(.readCount)
     device.machine.sendSync(Self.request, now: device.now)
     device.drain()
-    #expect(device.takeSent().map(\.header.channel) == [.att])
+    #expect(device.drainSent().map(\.header.channel) == [.att])
     device.receive(ScriptedDevice.pdu([0x0B, 0, 0], sequence: 1, ack: 2))
-    #expect(device.takeSent().filter { $0.header.type == .data }.map(\.header.channel) == [.att, .link])
+    #expect(device.drainSent().filter { $0.header.type == .data }.map(\.header.channel) == [.att, .link])
   }
 
   @Test func `a SYNCED that nobody asked for, or of another source, is counted and dropped`() {
@@ -90,10 +90,10 @@ struct HostMachineSyncTests {
     device.machine.sendSync(Self.request, now: device.now)
     device.drain()
     device.receive(Self.synced(source: 5, sequence: 2, ack: 2))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     #expect(device.machine.statistics.sync.ignored == 2)
     device.receive(Self.synced(source: 4, sequence: 3, ack: 2))
-    #expect(device.takeActions() == [.event(.sync(.synced(Self.answer)))])
+    #expect(device.drainActions() == [.event(.sync(.synced(Self.answer)))])
   }
 
   @Test(arguments: [[9], [2, 0], [4, 1, 0], [4, 9, 1, 0, 0, 0, 2, 0, 0, 0], requestBytes] as [[UInt8]])
@@ -102,8 +102,8 @@ struct HostMachineSyncTests {
     var device = ScriptedDevice.makeReady(features: Self.all)
     device.receive(ScriptedDevice.frame(.data, channel: .link, sequence: 1, ack: 1, payload: payload))
     device.pass(.milliseconds(10))
-    #expect(device.takeActions().isEmpty)
-    #expect(device.takeSent().last?.header.ack == 2)
+    #expect(device.drainActions().isEmpty)
+    #expect(device.drainSent().last?.header.ack == 2)
     #expect(device.machine.statistics.sync.malformed == 1)
   }
 
@@ -115,13 +115,13 @@ struct HostMachineSyncTests {
         .data, channel: .link, sequence: 2, ack: 1, payload: [4, 2, 4, 3, 2, 1, 8, 0, 0, 0]))
     let key = NotificationKey(source: 0x0102_0304, id: 8)
     #expect(
-      device.takeActions() == [.event(.sync(.resync)), .event(.sync(.gone(.evicted, key)))])
+      device.drainActions() == [.event(.sync(.resync)), .event(.sync(.gone(.evicted, key)))])
   }
 
   @Test func `without SYNC in use channel 0 is not served`() {
     var device = ScriptedDevice.makeReady(features: [.pipelinedRequests, .optionalKeys])
     device.receive(ScriptedDevice.frame(.data, channel: .link, sequence: 1, ack: 1, payload: [3]))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     #expect(device.machine.statistics.link.unknownChannel == 1)
   }
 
@@ -134,9 +134,9 @@ struct HostMachineSyncTests {
       device.pass(.seconds(1))
       device.receive(ScriptedDevice.frame(.pong, ack: 2, payload: [second]))
     }
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     device.wake(after: .seconds(1) + late)
-    #expect(device.takeActions() == [.ended(.transactionTimedOut)])
+    #expect(device.drainActions() == [.ended(.transactionTimedOut)])
     let isSent = device.machine.sendSync(Self.request, now: device.now)
     #expect(!isSent)
   }
@@ -148,7 +148,7 @@ struct HostMachineSyncTests {
     }
     device.drain()
     var (presses, ack): ([[UInt8]], UInt8) = ([], 1)
-    while case let sent = device.takeSent().filter({ $0.header.type == .data }), !sent.isEmpty {
+    while case let sent = device.drainSent().filter({ $0.header.type == .data }), !sent.isEmpty {
       presses += sent.map(\.payload)
       ack += UInt8(sent.count)
       device.receive(ScriptedDevice.frame(.ack, ack: ack, credit: 8))

@@ -8,18 +8,18 @@ struct HostMachineTests {
     var device = ScriptedDevice.makeOpening()
     #expect(device.sent.map(\.header.type) == [.syn])
     device.receive(ScriptedDevice.synack(nonce: device.nonce()))
-    #expect(device.takeSent().dropFirst().map(\.header.type) == [.ack, .data])
+    #expect(device.drainSent().dropFirst().map(\.header.type) == [.ack, .data])
     device.receive(ScriptedDevice.pdu([0x03, 0x05, 0x02], sequence: 0, ack: 1))
-    guard case .opened(let info)? = device.takeActions().first else {
+    guard case .opened(let info)? = device.drainActions().first else {
       Issue.record("not opened")
       return
     }
     #expect(info.mtu == 517)
     #expect(info.bootID == ScriptedDevice.bootID)
     let id = device.submit(.readCount)
-    #expect(device.takeSent().last?.payload == [0x0A, 0x03, 0x00])
+    #expect(device.drainSent().last?.payload == [0x0A, 0x03, 0x00])
     device.receive(ScriptedDevice.pdu([0x0B, 0x2A, 0x01], sequence: 1, ack: 2))
-    #expect(device.takeActions() == [.completed(id, .count(298))])
+    #expect(device.drainActions() == [.completed(id, .count(298))])
   }
 
   @Test func `a notification is written as JSON and the answer ends the request`() {
@@ -27,17 +27,17 @@ struct HostMachineTests {
     let notification = DisplayNotification(app: "A", title: "B", text: "C", timestamp: 7)
     let id = device.submit(.send(notification))
     let json = Array(#"{"app":"A","title":"B","text":"C","timestamp":7}"#.utf8)
-    #expect(device.takeSent().map(\.payload) == [[0x12, 0x06, 0x00] + json])
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainSent().map(\.payload) == [[0x12, 0x06, 0x00] + json])
+    #expect(device.drainActions().isEmpty)
     device.receive(ScriptedDevice.pdu([0x13], sequence: 1, ack: 2))
-    #expect(device.takeActions() == [.completed(id, .accepted)])
+    #expect(device.drainActions() == [.completed(id, .accepted)])
   }
 
   @Test func `a refused notification has the error of the device`() {
     var device = ScriptedDevice.makeReady()
     let id = device.submit(.sendEncoded([0x7B]))
     device.receive(ScriptedDevice.pdu([0x01, 0x12, 0x06, 0x00, 0x80], sequence: 1, ack: 2))
-    #expect(device.takeActions() == [.completed(id, .refused(.notANotification))])
+    #expect(device.drainActions() == [.completed(id, .refused(.notANotification))])
   }
 
   @Test func `another boot id ends the session, fails requests in flight, and a new session opens`() {
@@ -45,20 +45,20 @@ struct HostMachineTests {
     let sent = device.submit(.readCount)
     device.receive(ScriptedDevice.hello(bootID: 2))
     #expect(
-      device.takeActions() == [
+      device.drainActions() == [
         .completed(sent, .failed(.outcomeUnknown(.deviceRestarted(bootID: 2)))),
         .ended(.deviceRestarted(bootID: 2)),
       ])
-    let first = device.takeSent()
+    let first = device.drainSent()
     device.connect()
     #expect(device.sent.map(\.header.type) == [.syn])
     #expect(first.isEmpty == false)
     device.receive(ScriptedDevice.synack(nonce: device.nonce(), session: 9, bootID: 2))
-    _ = device.takeSent()
+    _ = device.drainSent()
     let mtu = ScriptedDevice.frame(
       .data, channel: .att, session: 9, sequence: 0, ack: 1, payload: [0x03, 0x05, 0x02])
     device.receive(mtu)
-    guard case .opened(let info)? = device.takeActions().first else {
+    guard case .opened(let info)? = device.drainActions().first else {
       Issue.record("not opened again")
       return
     }
@@ -71,10 +71,10 @@ struct HostMachineTests {
     var closing = open
     closing.close()
     for var device in [opening, open, closing] {
-      _ = device.takeSent()
+      _ = device.drainSent()
       #expect(!device.machine.isClosed)
       device.connect()
-      #expect(device.takeSent().isEmpty)
+      #expect(device.drainSent().isEmpty)
     }
     opening.pass(.seconds(2))
     #expect(opening.machine.isClosed)
@@ -83,28 +83,28 @@ struct HostMachineTests {
   @Test func `a silent port ends the attempt after two seconds`() {
     var device = ScriptedDevice.makeOpening()
     device.pass(.milliseconds(1999))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     device.pass(.milliseconds(1))
-    #expect(device.takeActions() == [.ended(.noAnswer)])
+    #expect(device.drainActions() == [.ended(.noAnswer)])
     #expect(device.machine.nextDeadline == nil)
   }
 
   @Test func `console text is delivered completely, even if it looked like a frame for a second`() {
     var device = ScriptedDevice.makeReady()
     device.receive(Array("I (12) boot\n".utf8) + [0] + [0x03, 0x48])
-    #expect(device.takeActions() == [.text(Array("I (12) boot\n".utf8))])
+    #expect(device.drainActions() == [.text(Array("I (12) boot\n".utf8))])
     device.pass(.milliseconds(1000))
-    #expect(device.takeActions().isEmpty)
+    #expect(device.drainActions().isEmpty)
     device.pass(.milliseconds(20))
-    #expect(device.takeActions() == [.text([0x03, 0x48])])
+    #expect(device.drainActions() == [.text([0x03, 0x48])])
   }
 
   @Test func `closing sends FIN and ends with its acknowledgement`() {
     var device = ScriptedDevice.makeReady()
     device.close()
-    #expect(device.takeSent().map(\.header.type) == [.fin])
+    #expect(device.drainSent().map(\.header.type) == [.fin])
     device.receive(ScriptedDevice.frame(.ack, ack: 1))
-    #expect(device.takeActions() == [.ended(.closed)])
+    #expect(device.drainActions() == [.ended(.closed)])
   }
 
   @Test func `the bytes of both directions are counted, in all pieces`() {
@@ -138,6 +138,6 @@ struct HostMachineTests {
         device.receive(ScriptedDevice.frame(.ping, ack: ack))
       }
     }
-    #expect(device.takeActions().contains(.ended(.applicationStalled)) == isStalled)
+    #expect(device.drainActions().contains(.ended(.applicationStalled)) == isStalled)
   }
 }

@@ -48,9 +48,9 @@ struct LinkOrderLineTests {
     #expect(device.machine.statistics.link.outputDropped == 1)
     device.machine.handleWritability(true, now: device.now)
     device.drain()
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.pass(.milliseconds(5))
-    #expect(device.takeSent().map(\.header.ack) == [3])
+    #expect(device.drainSent().map(\.header.ack) == [3])
   }
 
   @Test func `a frame is acknowledged even if the timer fires late`() {
@@ -58,17 +58,17 @@ struct LinkOrderLineTests {
     device.receive(notification(1))
     device.machine.handleTimeout(now: device.now + .milliseconds(7))
     device.drain()
-    #expect(device.takeSent().map(\.header.ack) == [2])
+    #expect(device.drainSent().map(\.header.ack) == [2])
   }
 
   @Test func `a frame is resent even if the timer fires late`() throws {
     var device = ScriptedDevice.makeReady()
     device.submit(.readCount)
-    let first = device.takeSent()
+    let first = device.drainSent()
     let deadline = try #require(device.machine.nextDeadline)
     device.machine.handleTimeout(now: deadline + .milliseconds(7))
     device.drain()
-    #expect(device.takeSent().map(\.header.sequence) == first.map(\.header.sequence))
+    #expect(device.drainSent().map(\.header.sequence) == first.map(\.header.sequence))
     #expect(device.machine.statistics.link.resent == 1)
   }
 
@@ -77,7 +77,7 @@ struct LinkOrderLineTests {
     device.receive(notification(0))
     device.pass(.milliseconds(50))
     device.receive(notification(0))
-    #expect(device.takeSent().map(\.header.type) == [.ack, .ack])
+    #expect(device.drainSent().map(\.header.type) == [.ack, .ack])
   }
 
   @Test(arguments: [0, -1, .min])
@@ -85,8 +85,8 @@ struct LinkOrderLineTests {
     var configuration = HostConfiguration()
     configuration.lineBitsPerSecond = bitsPerSecond
     var device = ScriptedDevice.makeLinked(configuration)
-    _ = device.takeSent()
+    _ = device.drainSent()
     device.pass(.milliseconds(250))
-    #expect(device.takeSent().map(\.header.type) == [.data])
+    #expect(device.drainSent().map(\.header.type) == [.data])
   }
 }

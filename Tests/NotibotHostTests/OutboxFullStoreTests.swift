@@ -12,11 +12,11 @@ struct OutboxFullStoreTests {
   private static func makeFull() -> OutboxWorld {
     var world = OutboxWorld.makeLive("a")
     world.display.capacity = 1
-    world.submit(.add(OutboxWorld.note("b")))
+    world.submit(.add(OutboxWorld.notification("b")))
     world.run()
-    #expect(world.takeReports().last == .storeFull)
+    #expect(world.drainReports().last == .storeFull)
     #expect(world.machine.entry(number(2))?.state == .queued)
-    _ = world.takeWritten()
+    _ = world.drainWritten()
     return world
   }
 
@@ -27,7 +27,7 @@ struct OutboxFullStoreTests {
     world.display.capacity = 2
     world.pass(.milliseconds(4999))
     world.run()
-    #expect(world.takeWritten().isEmpty)
+    #expect(world.drainWritten().isEmpty)
     world.pass(.milliseconds(1) + late)
     world.run()
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
@@ -59,16 +59,16 @@ struct OutboxFullStoreTests {
   @Test func `content that was replaced during the refused write is reported when it is delivered`() {
     var world = OutboxWorld.makeLive("a")
     world.display.capacity = 1
-    world.submit(.add(OutboxWorld.note("b")))
+    world.submit(.add(OutboxWorld.notification("b")))
     world.writeJournal()
-    world.submit(.update(Self.number(2), OutboxWorld.note("c")))
+    world.submit(.update(Self.number(2), OutboxWorld.notification("c")))
     world.run()
-    _ = world.takeWritten()
+    _ = world.drainWritten()
     world.dismiss(1)
     world.run()
     #expect(world.display.shown.map(\.text) == ["c"])
-    #expect(world.takeReports().filter { $0 == .delivered(Self.number(2)) }.count == 1)
-    #expect(world.takeWritten().last?.contains(#""ev":"m""#) == false)
+    #expect(world.drainReports().filter { $0 == .delivered(Self.number(2)) }.count == 1)
+    #expect(world.drainWritten().last?.contains(#""ev":"m""#) == false)
   }
 
   @Test func `nothing is tried again after a stop`() {
@@ -78,27 +78,27 @@ struct OutboxFullStoreTests {
     #expect(world.machine.nextDeadline == nil)
     world.pass(.seconds(60))
     world.run()
-    #expect(world.takeWritten().isEmpty)
+    #expect(world.drainWritten().isEmpty)
   }
 
   @Test func `while others are in flight, nothing is tried again`() {
     var world = OutboxWorld.makeLive("a")
     world.display.capacity = 1
-    for text in ["b", "c", "d"] { world.submit(.add(OutboxWorld.note(text))) }
+    for text in ["b", "c", "d"] { world.submit(.add(OutboxWorld.notification(text))) }
     world.run()
-    #expect(world.takeWritten().count == 3)
+    #expect(world.drainWritten().count == 3)
     #expect(world.machine.entriesCount == 4)
   }
 
   @Test func `the window grows from 1 with each accepted write, up to 64, then it is open`() {
     var pace = OutboxPace()
-    _ = pace.noteRefused(level: .active, now: .zero)
+    _ = pace.handleRefused(level: .active, now: .zero)
     _ = pace.tryAgain()
     var windows: [Int] = []
     for _ in 0..<7 {
       windows.append(pace.window(for: .active))
       #expect(pace.state != .open)
-      pace.noteAccepted()
+      pace.handleAccepted()
     }
     #expect(windows == [1, 2, 4, 8, 16, 32, 64])
     #expect(pace.state == .open)
@@ -107,18 +107,18 @@ struct OutboxFullStoreTests {
   @Test func `a notification whose change was refused is not announced again when the device has lost it`() {
     var world = OutboxWorld.makeLive("a", "b")
     world.display.nextError = .notANotification
-    world.submit(.update(Self.number(2), OutboxWorld.note("c")))
+    world.submit(.update(Self.number(2), OutboxWorld.notification("c")))
     world.run()
-    #expect(world.takeReports().last == .refused(Self.number(2), .notANotification))
+    #expect(world.drainReports().last == .refused(Self.number(2), .notANotification))
     world.disconnect()
     world.display.restart()
     world.display.capacity = 1
     world.connect()
     world.run()
     #expect(world.display.shown.map(\.text) == ["a"])
-    _ = world.takeWritten()
+    _ = world.drainWritten()
     world.dismiss(1)
     world.run()
-    #expect(world.takeWritten().last?.hasSuffix(#""ev":"m"}"#) == true)
+    #expect(world.drainWritten().last?.hasSuffix(#""ev":"m"}"#) == true)
   }
 }

@@ -15,7 +15,7 @@ struct OutboxJournalTests {
   }
 
   private static func commit(_ journal: inout OutboxJournal) -> [JournalChange]? {
-    journal.nextCommit(of: OutboxShelf([]), header: header)
+    journal.nextCommit(of: OutboxEntries([]), header: header)
   }
 
   @Test func `each kind of mark alone makes a commit`() {

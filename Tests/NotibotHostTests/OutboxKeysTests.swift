@@ -76,7 +76,7 @@ import Testing
       drain()
     }
 
-    mutating func takeReports() -> [OutboxReport] {
+    mutating func drainReports() -> [OutboxReport] {
       defer { reports = [] }
       return reports
     }
@@ -87,16 +87,16 @@ import Testing
   @Test func `the answer to a repetition waits for a look at the journal`() throws {
     var desk = Desk()
     desk.submit("one", key: try Self.key("a"))
-    _ = desk.takeReports()
+    _ = desk.drainReports()
     desk.submit("one", key: try Self.key("a"), commits: false)
-    #expect(desk.takeReports() == [])
+    #expect(desk.drainReports() == [])
     #expect(desk.pending == [])
     desk.commit()
-    #expect(desk.takeReports() == [.duplicate(Self.number(1), token: 2, isConflict: false)])
+    #expect(desk.drainReports() == [.duplicate(Self.number(1), token: 2, isConflict: false)])
     desk.submit("one", key: try Self.key("a"), commits: false)
     desk.machine.commitFailed(now: desk.now)
     desk.drain(commits: false)
-    #expect(desk.takeReports() == [.rejected(.journalFailed, token: 3)])
+    #expect(desk.drainReports() == [.rejected(.journalFailed, token: 3)])
   }
 
   @Test func `the same key again is answered with the old number, and nothing is stored`() throws {
@@ -105,7 +105,7 @@ import Testing
     let before = desk.journal
     desk.submit("one", key: try Self.key("a"))
     #expect(
-      desk.takeReports() == [
+      desk.drainReports() == [
         .queued(Self.number(1), token: 1), .duplicate(Self.number(1), token: 2, isConflict: false),
       ])
     #expect(desk.journal == before)
@@ -130,7 +130,7 @@ import Testing
     let expected: OutboxReport =
       keepsCommit
       ? .duplicate(Self.number(1), token: 2, isConflict: false) : .queued(Self.number(1), token: 2)
-    #expect(desk.takeReports() == [expected])
+    #expect(desk.drainReports() == [expected])
     #expect(desk.journal.entries.count == 1 && desk.journal.keys.count == 1)
   }
 
@@ -138,10 +138,10 @@ import Testing
     var desk = Desk()
     desk.submit("one", key: try Self.key("a"), commits: false)
     desk.submit("one", key: try Self.key("a"), commits: false)
-    #expect(desk.takeReports() == [])
+    #expect(desk.drainReports() == [])
     desk.commit()
     #expect(
-      desk.takeReports() == [
+      desk.drainReports() == [
         .queued(Self.number(1), token: 1), .duplicate(Self.number(1), token: 2, isConflict: false),
       ])
   }
@@ -154,14 +154,14 @@ import Testing
     desk.pending = nil
     desk.drain()
     #expect(
-      desk.takeReports() == [.rejected(.journalFailed, token: 1), .rejected(.journalFailed, token: 2)])
+      desk.drainReports() == [.rejected(.journalFailed, token: 1), .rejected(.journalFailed, token: 2)])
   }
 
   @Test func `other content under a known key is reported, and the first stays`() throws {
     var desk = Desk()
     desk.submit("one", key: try Self.key("a"))
     desk.submit("two", key: try Self.key("a"))
-    #expect(desk.takeReports().last == .duplicate(Self.number(1), token: 2, isConflict: true))
+    #expect(desk.drainReports().last == .duplicate(Self.number(1), token: 2, isConflict: true))
     #expect(desk.journal.entries.map(\.content.title) == ["one"])
     #expect(desk.machine.counts.keyConflicts == 1)
   }
@@ -172,7 +172,7 @@ import Testing
     desk.submit(.remove(Self.number(1)), key: nil)
     desk.crash(keepsCommit: true)
     desk.submit("one", key: try Self.key("a"))
-    #expect(desk.takeReports() == [.duplicate(Self.number(1), token: 3, isConflict: false)])
+    #expect(desk.drainReports() == [.duplicate(Self.number(1), token: 3, isConflict: false)])
     #expect(desk.journal.entries.isEmpty)
   }
 
@@ -181,7 +181,7 @@ import Testing
     desk.submit("one", key: try Self.key("a"))
     desk.submit(.update(Self.number(1), Entries.content("two")), key: try Self.key("b"))
     desk.submit(.update(Self.number(1), Entries.content("two")), key: try Self.key("b"))
-    #expect(desk.takeReports().last == .duplicate(Self.number(1), token: 3, isConflict: false))
+    #expect(desk.drainReports().last == .duplicate(Self.number(1), token: 3, isConflict: false))
     #expect(desk.journal.keys.map(\.row) == [1, 2])
   }
 
@@ -244,17 +244,17 @@ import Testing
 
   @Test func `the digest of a submission is that of earlier versions, which journals contain`() {
     #expect(OutboxSubmission.remove(Self.number(1)).digest == -713_542_869_171_583_289)
-    #expect(OutboxSubmission.add(OutboxWorld.note("a")).digest == 6_241_683_821_339_325_919)
+    #expect(OutboxSubmission.add(OutboxWorld.notification("a")).digest == 6_241_683_821_339_325_919)
   }
 
   @Test func `a queued notification expires at its time, without a board`() {
     var desk = Desk()
     desk.submit("one", key: nil, expires: UInt32(Self.morning + 10))
     desk.pass(9)
-    #expect(desk.takeReports() == [.queued(Self.number(1), token: 1)])
+    #expect(desk.drainReports() == [.queued(Self.number(1), token: 1)])
     #expect(desk.machine.nextDeadline == desk.now + .seconds(1))
     desk.pass(1)
-    #expect(desk.takeReports() == [.expired(Self.number(1))])
+    #expect(desk.drainReports() == [.expired(Self.number(1))])
     #expect(desk.journal.entries.isEmpty && desk.machine.counts.expired == 1 && desk.machine.isFinished)
     #expect(desk.machine.nextDeadline == nil)
   }
@@ -267,14 +267,14 @@ import Testing
     desk.machine.sessionOpened(
       DeviceInfo(SynAck(nonce: 1, bootID: 9), mtu: 517, features: []), now: desk.now)
     desk.drain()
-    #expect(desk.takeReports() == [.expired(Self.number(1))])
+    #expect(desk.drainReports() == [.expired(Self.number(1))])
     #expect(desk.journal.entries.isEmpty && desk.journal.keys.count == 1)
   }
 
   @Test func `one that has expired already is accepted and not sent`() {
     var desk = Desk()
     desk.submit("one", key: nil, expires: UInt32(Self.morning))
-    #expect(desk.takeReports() == [.queued(Self.number(1), token: 1), .expired(Self.number(1))])
+    #expect(desk.drainReports() == [.queued(Self.number(1), token: 1), .expired(Self.number(1))])
   }
 
   @Test func `without the time of day nothing expires`() {
@@ -282,7 +282,7 @@ import Testing
     desk.machine = OutboxMachine(options: OutboxOptions(), journal: desk.journal, seed: 1)
     desk.submit("one", key: nil, expires: 1)
     desk.pass(1_000_000)
-    #expect(desk.takeReports() == [.queued(Self.number(1), token: 1)])
+    #expect(desk.drainReports() == [.queued(Self.number(1), token: 1)])
   }
 
   @Test func `a clock set back delays an expiry, and one set forward advances it`() {

@@ -7,7 +7,7 @@ import Testing
 /// NTF-35.
 struct OutboxLeavingTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
+  private static func notification(_ text: String) -> DisplayNotification { OutboxWorld.notification(text) }
 
   /// An item written by the copy, as stored by the display.
   private static func item(
@@ -15,32 +15,32 @@ struct OutboxLeavingTests {
   ) -> ModelDisplay.Item {
     let identity = NotificationIdentity(
       id: id, revision: revision, change: revision == 0 ? .added : .modified)
-    let json = WrittenNotification(notification: note(text), identity: identity).encoded()
-    return ModelDisplay.Item(notification: note(text), revision: revision, crc: CRC32.checksum(json))
+    let json = WrittenNotification(notification: notification(text), identity: identity).encoded()
+    return ModelDisplay.Item(notification: notification(text), revision: revision, crc: CRC32.checksum(json))
   }
 
   /// Runs the world from an earlier state of its journal, like a restored copy.
   private static func restore(_ journal: JournalContents, in world: inout OutboxWorld) {
     world.journal = journal
     world.crash(seed: 5)
-    _ = world.takeReports()
-    _ = world.takeWritten()
+    _ = world.drainReports()
+    _ = world.drainWritten()
   }
 
   @Test func `a device that knows higher ids leads to a new source, and all is shown once`() {
     var world = OutboxWorld.makeLive("a", "b")
     var old = world.journal
-    world.submit(.add(Self.note("c")))
+    world.submit(.add(Self.notification("c")))
     world.run()
     // An old journal with a new entry.
     old.header.lastNumber = Self.number(9)
-    old.entries.append(OutboxEntry(number: Self.number(9), content: Self.note("z")))
+    old.entries.append(OutboxEntry(number: Self.number(9), content: Self.notification("z")))
     Self.restore(old, in: &world)
     world.connect()
     world.run()
     let source = world.machine.header.source
     #expect(source != OutboxWorld.source)
-    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0), .delivered(Self.number(9))])
+    #expect(world.drainReports() == [.newSource(source), .synced(rounds: 0), .delivered(Self.number(9))])
     #expect(world.journal.header.source == source)
     // Notifications known only to the other journal stay on the display.
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "z"])
@@ -51,7 +51,7 @@ struct OutboxLeavingTests {
   @Test func `a source whose ids are all used leads to a new one`() {
     var world = OutboxWorld(
       journal: JournalContents(header: JournalHeader(source: OutboxWorld.source, lastID: .max)))
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.connect()
     world.run()
     let source = world.machine.header.source
@@ -62,13 +62,13 @@ struct OutboxLeavingTests {
   @Test func `moved notifications are not announced again, new ones are`() {
     var world = OutboxWorld.makeLive("a")
     let old = world.journal
-    world.submit(.add(Self.note("c")))
+    world.submit(.add(Self.notification("c")))
     world.run()
     Self.restore(old, in: &world)
-    world.submit(.add(Self.note("z")))
+    world.submit(.add(Self.notification("z")))
     world.connect()
     world.run()
-    let written = world.takeWritten().suffix(2)
+    let written = world.drainWritten().suffix(2)
     #expect(written.first?.hasSuffix(#""id":1,"ev":"m"}"#) == true)
     #expect(written.last?.hasSuffix(#""id":2}"#) == true)
   }
@@ -83,7 +83,7 @@ struct OutboxLeavingTests {
     world.connect()
     world.run()
     let source = world.machine.header.source
-    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0)])
+    #expect(world.drainReports() == [.newSource(source), .synced(rounds: 0)])
     #expect(world.display.sources[source]?.items.mapValues(\.notification.text) == [1: "a", 2: "b"])
     #expect(world.journal.header.bootID == world.display.bootID)
     #expect(world.machine.isFinished)
@@ -99,7 +99,7 @@ struct OutboxLeavingTests {
     world.connect()
     world.run()
     let source = world.machine.header.source
-    #expect(world.takeReports() == [.newSource(source), .synced(rounds: 0)])
+    #expect(world.drainReports() == [.newSource(source), .synced(rounds: 0)])
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "other"])
     #expect(world.display.sources[OutboxWorld.source]?.items == [2: Self.item(2, "other", revision: 1)])
   }
@@ -111,7 +111,7 @@ struct OutboxLeavingTests {
     world.dismiss(1)
     world.connect()
     world.run()
-    #expect(world.takeReports() == [.synced(rounds: 0), .gone(Self.number(1), .dismissed)])
+    #expect(world.drainReports() == [.synced(rounds: 0), .gone(Self.number(1), .dismissed)])
     #expect(world.machine.header.source == OutboxWorld.source)
   }
 
@@ -133,7 +133,7 @@ struct OutboxLeavingTests {
     for steps in 0..<40 {
       var world = OutboxWorld.makeLive("a", "b")
       let old = world.journal
-      world.submit(.add(Self.note("c")))
+      world.submit(.add(Self.notification("c")))
       world.run()
       Self.restore(old, in: &world)
       world.connect()
@@ -151,18 +151,18 @@ struct OutboxLeavingTests {
   @Test func `a pending change during the change of source is shown once, with its newest content`() {
     for arrives in [false, true] {
       var world = OutboxWorld.makeLive("a")
-      world.submit(.update(Self.number(1), Self.note("b")))
+      world.submit(.update(Self.number(1), Self.notification("b")))
       world.writeJournal()
       if arrives { world.carryToDevice() }
       world.disconnect()
       world.display.sources[OutboxWorld.source]?.highestID = 7
-      _ = world.takeReports()
+      _ = world.drainReports()
       world.connect()
       world.run()
       #expect(world.display.shown.map(\.text) == ["b"])
-      #expect(world.takeReports().filter { $0 == .delivered(Self.number(1)) }.count == 1)
+      #expect(world.drainReports().filter { $0 == .delivered(Self.number(1)) }.count == 1)
       // What has arrived was announced then.
-      #expect(world.takeWritten().last?.hasSuffix(#""ev":"m"}"#) == arrives)
+      #expect(world.drainWritten().last?.hasSuffix(#""ev":"m"}"#) == arrives)
     }
   }
 
@@ -193,12 +193,12 @@ struct OutboxLeavingTests {
 
   @Test func `a conflict over many moves each of them once`() {
     var world = OutboxWorld()
-    for index in 0..<200 { world.submit(.add(Self.note("\(index)"))) }
+    for index in 0..<200 { world.submit(.add(Self.notification("\(index)"))) }
     world.display.capacity = 500
     world.connect()
     world.run()
     world.display.nextError = .conflict
-    world.submit(.add(Self.note("x")))
+    world.submit(.add(Self.notification("x")))
     world.run()
     #expect(world.machine.isFinished)
     #expect(world.display.sources[OutboxWorld.source]?.items.isEmpty == true)
@@ -208,7 +208,7 @@ struct OutboxLeavingTests {
 
   @Test func `a device with endless conflicts is finally refused`() {
     var world = OutboxWorld.makeLive()
-    world.submit(.add(Self.note("x")))
+    world.submit(.add(Self.notification("x")))
     for _ in 0..<2000 {
       world.display.nextError = .conflict
       world.run(steps: 1)
@@ -221,19 +221,19 @@ struct OutboxLeavingTests {
     var world = OutboxWorld.makeLive()
     world.disconnect()
     world.connect()
-    world.submit(.add(Self.note("x")))
+    world.submit(.add(Self.notification("x")))
     for _ in 0..<400 {
       world.display.sources[world.machine.header.source, default: .init()].highestID = 100
       world.run(steps: 1)
     }
     #expect(world.reports.contains(.diverged))
-    #expect(world.takeWritten().isEmpty)
+    #expect(world.drainWritten().isEmpty)
     #expect(world.machine.session?.stage == .distrusted)
   }
 
   @Test func `a write without an answer that has arrived is reported once, and not announced again`() {
     var world = OutboxWorld.makeLive("a")
-    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.notification("b")))
     world.writeJournal()
     world.carryToDevice()
     world.disconnect()
@@ -241,8 +241,8 @@ struct OutboxLeavingTests {
     world.connect()
     world.run()
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
-    #expect(world.takeReports().filter { $0 == .delivered(Self.number(2)) }.count == 1)
-    #expect(world.takeWritten().last?.hasSuffix(#""id":2,"ev":"m"}"#) == true)
+    #expect(world.drainReports().filter { $0 == .delivered(Self.number(2)) }.count == 1)
+    #expect(world.drainWritten().last?.hasSuffix(#""id":2,"ev":"m"}"#) == true)
   }
 
   @Test(arguments: [true, false])
@@ -260,7 +260,7 @@ struct OutboxLeavingTests {
     world.dismiss(2)
     world.run()
     #expect(world.display.shown.map(\.text).sorted() == (isAgreed ? ["a"] : ["a", "b"]))
-    #expect(world.takeReports().contains(.gone(Self.number(2), .dismissed)) == isAgreed)
+    #expect(world.drainReports().contains(.gone(Self.number(2), .dismissed)) == isAgreed)
   }
 
   @Test func `4096 events of a boot without our writes wait for SYNCED at most`() {

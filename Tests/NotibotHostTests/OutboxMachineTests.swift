@@ -6,7 +6,7 @@ import Testing
 /// The effect of each submission and each answer in each state of an entry.
 struct OutboxMachineTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
+  private static func notification(_ text: String) -> DisplayNotification { OutboxWorld.notification(text) }
   private static func json(_ text: String, _ rest: String) -> String {
     #"{"app":"A","title":"T","text":"\#(text)","timestamp":7,\#(rest)}"#
   }
@@ -18,12 +18,12 @@ struct OutboxMachineTests {
 
   @Test func `nothing is reported or written before its commit is durable`() {
     var world = OutboxWorld.makeLive()
-    let token = world.submit(.add(Self.note("x")))
+    let token = world.submit(.add(Self.notification("x")))
     #expect(world.reports.isEmpty)
     #expect(world.written.isEmpty)
     world.writeJournal()
-    #expect(world.takeReports() == [.queued(Self.number(1), token: token)])
-    #expect(world.takeWritten() == [Self.json("x", #""id":1"#)])
+    #expect(world.drainReports() == [.queued(Self.number(1), token: token)])
+    #expect(world.drainWritten() == [Self.json("x", #""id":1"#)])
     guard case .written(let write) = world.journal.entries[0].state else {
       Issue.record("not journaled as written")
       return
@@ -34,15 +34,15 @@ struct OutboxMachineTests {
     world.carryToHost()
     #expect(world.reports.isEmpty)
     world.writeJournal()
-    #expect(world.takeReports() == [.delivered(Self.number(1))])
+    #expect(world.drainReports() == [.delivered(Self.number(1))])
     #expect(world.journal.header.knownID == 1)
   }
 
   @Test func `changes during a commit are in the next one together`() {
     var world = OutboxWorld()
-    world.submit(.add(Self.note("a")))
-    world.submit(.add(Self.note("b")))
-    world.submit(.add(Self.note("c")))
+    world.submit(.add(Self.notification("a")))
+    world.submit(.add(Self.notification("b")))
+    world.submit(.add(Self.notification("c")))
     #expect(world.commit?.count == 2)
     world.writeJournal()
     #expect(world.commit?.count == 3)
@@ -53,7 +53,7 @@ struct OutboxMachineTests {
 
   @Test func `a commit has at most 1024 changes`() {
     var world = OutboxWorld()
-    for index in 0..<3000 { world.submit(.add(Self.note("\(index)"))) }
+    for index in 0..<3000 { world.submit(.add(Self.notification("\(index)"))) }
     world.run()
     #expect(world.changesCount == 1024)
     #expect(world.journal.entries.count == 3000)
@@ -62,13 +62,13 @@ struct OutboxMachineTests {
 
   @Test func `after a failed commit nothing is accepted or sent, and pending changes are rejected`() {
     var world = OutboxWorld.makeLive("x")
-    let first = world.submit(.add(Self.note("a")))
-    let second = world.submit(.add(Self.note("b")))
+    let first = world.submit(.add(Self.notification("a")))
+    let second = world.submit(.add(Self.notification("b")))
     world.machine.commitFailed(now: world.now)
     world.drain()
-    let third = world.submit(.add(Self.note("c")))
+    let third = world.submit(.add(Self.notification("c")))
     #expect(
-      world.takeReports() == [first, second, third].map { .rejected(.journalFailed, token: $0) })
+      world.drainReports() == [first, second, third].map { .rejected(.journalFailed, token: $0) })
     world.connect()
     world.machine.committed(now: world.now)
     world.drain()
@@ -81,11 +81,11 @@ struct OutboxMachineTests {
     var options = OutboxOptions()
     options.entriesLimit = 2
     var world = OutboxWorld(options)
-    world.submit(.add(Self.note("a")))
-    world.submit(.add(Self.note("b")))
-    let token = world.submit(.add(Self.note("c")))
-    #expect(world.takeReports() == [.rejected(.full(limit: 2), token: token)])
-    world.submit(.update(Self.number(1), Self.note("d")))
+    world.submit(.add(Self.notification("a")))
+    world.submit(.add(Self.notification("b")))
+    let token = world.submit(.add(Self.notification("c")))
+    #expect(world.drainReports() == [.rejected(.full(limit: 2), token: token)])
+    world.submit(.update(Self.number(1), Self.notification("d")))
     world.submit(.remove(Self.number(2)))
     world.run()
     #expect(world.journal.entries.map(\.content.text) == ["d"])
@@ -95,14 +95,14 @@ struct OutboxMachineTests {
 
   @Test func `a higher level overtakes, and ids ascend in the order of sending`() {
     var world = OutboxWorld()
-    world.submit(.add(OutboxWorld.note("low", level: .passive)))
-    world.submit(.add(OutboxWorld.note("first")))
-    world.submit(.add(OutboxWorld.note("second")))
-    world.submit(.add(OutboxWorld.note("high", level: .critical)))
+    world.submit(.add(OutboxWorld.notification("low", level: .passive)))
+    world.submit(.add(OutboxWorld.notification("first")))
+    world.submit(.add(OutboxWorld.notification("second")))
+    world.submit(.add(OutboxWorld.notification("high", level: .critical)))
     world.connect()
     world.run()
     #expect(
-      world.takeWritten() == [
+      world.drainWritten() == [
         Self.json("high", #""id":1,"lvl":3"#), Self.json("first", #""id":2"#),
         Self.json("second", #""id":3"#),
         Self.json("low", #""id":4,"lvl":0"#),
@@ -111,7 +111,7 @@ struct OutboxMachineTests {
 
   @Test func `writes in flight are at most twice the device's requests`() {
     var world = OutboxWorld.makeLive()
-    for index in 0..<100 { world.submit(.add(Self.note("\(index)"))) }
+    for index in 0..<100 { world.submit(.add(Self.notification("\(index)"))) }
     world.writeJournal()
     world.writeJournal()
     world.writeJournal()
@@ -126,32 +126,32 @@ struct OutboxMachineTests {
   {
     var world = OutboxWorld.makeLive("x")
     world.display.capacity = 1
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
     #expect(world.machine.entry(Self.number(2))?.state == .queued)
     #expect(world.journal.entries[1].state == .queued)
     #expect(world.reports.filter { $0 == .storeFull }.count == 1)
-    _ = world.takeWritten()
+    _ = world.drainWritten()
     world.pass(.milliseconds(4999))
-    #expect(world.run() && world.takeWritten().isEmpty)
+    #expect(world.run() && world.drainWritten().isEmpty)
     world.pass(.milliseconds(1))
-    #expect(world.run() && world.takeWritten() == [Self.json("a", #""id":3"#)])
+    #expect(world.run() && world.drainWritten() == [Self.json("a", #""id":3"#)])
     world.pass(.milliseconds(9999))
-    #expect(world.run() && world.takeWritten().isEmpty)
+    #expect(world.run() && world.drainWritten().isEmpty)
     world.pass(.milliseconds(1))
-    #expect(world.run() && world.takeWritten() == [Self.json("a", #""id":4"#)])
-    _ = world.takeReports()
+    #expect(world.run() && world.drainWritten() == [Self.json("a", #""id":4"#)])
+    _ = world.drainReports()
     world.dismiss(1)
     world.run()
     #expect(world.display.shown.map(\.text) == ["a"])
-    #expect(world.takeReports() == [.gone(Self.number(1), .dismissed), .delivered(Self.number(2))])
+    #expect(world.drainReports() == [.gone(Self.number(1), .dismissed), .delivered(Self.number(2))])
   }
 
   @Test func `a full store is tried again when the count falls for any reason`() {
     var world = OutboxWorld.makeLive()
-    world.display.plain = [Self.note("of another writer")]
+    world.display.plain = [Self.notification("of another writer")]
     world.display.capacity = 1
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
     world.display.plain = []
     world.machine.countChanged(3, now: world.now)
@@ -167,9 +167,9 @@ struct OutboxMachineTests {
     var world = OutboxWorld.makeLive("x")
     world.display.capacity = 1
     world.display.evicts = true
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
-    world.submit(.add(OutboxWorld.note("b", level: .critical)))
+    world.submit(.add(OutboxWorld.notification("b", level: .critical)))
     world.run()
     #expect(world.display.shown.map(\.text) == ["b"])
     #expect(world.reports.contains(.gone(Self.number(1), .evicted)))
@@ -178,16 +178,16 @@ struct OutboxMachineTests {
   @Test func `a refused entry waits for the user, and is sent again by retry or new content`() {
     var world = OutboxWorld.makeLive()
     world.display.nextError = .notANotification
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
-    #expect(world.takeReports().last == .refused(Self.number(1), .notANotification))
+    #expect(world.drainReports().last == .refused(Self.number(1), .notANotification))
     #expect(world.journal.entries[0].state == .refused(.notANotification))
     #expect(world.machine.isFinished)
     world.machine.retry(Self.number(1), now: world.now)
     world.display.nextError = .notANotification
     world.drain()
     world.run()
-    world.submit(.update(Self.number(1), Self.note("b")))
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.run()
     #expect(world.display.shown.map(\.text) == ["b"])
     world.machine.retry(Self.number(1), now: world.now)
@@ -202,7 +202,7 @@ struct OutboxMachineTests {
     world.machine.subscribed(.accepted, now: world.now)
     world.machine.committed(now: world.now)
     #expect(world.machine == before)
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
     guard case .write(let tag, _)? = world.toDevice.first else {
       Issue.record("nothing written")
@@ -220,27 +220,27 @@ struct OutboxMachineTests {
 
   @Test func `new content replaces that of a queued entry, and is sent as a change for a held one`() {
     var world = OutboxWorld()
-    world.submit(.add(Self.note("a")))
-    world.submit(.update(Self.number(1), Self.note("b")))
+    world.submit(.add(Self.notification("a")))
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.connect()
     world.run()
-    #expect(world.takeWritten() == [Self.json("b", #""id":1"#)])
-    world.submit(.update(Self.number(1), Self.note("c")))
+    #expect(world.drainWritten() == [Self.json("b", #""id":1"#)])
+    world.submit(.update(Self.number(1), Self.notification("c")))
     world.run()
-    #expect(world.takeWritten() == [Self.json("c", #""id":1,"rev":1,"ev":"m""#)])
+    #expect(world.drainWritten() == [Self.json("c", #""id":1,"rev":1,"ev":"m""#)])
     #expect(world.reports.filter { $0 == .delivered(Self.number(1)) }.count == 2)
     #expect(world.display.shown.map(\.text) == ["c"])
   }
 
   @Test func `new content for a write in flight is sent after its answer`() {
     var world = OutboxWorld.makeLive()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
-    world.submit(.update(Self.number(1), Self.note("b")))
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.writeJournal()
     #expect(world.toDevice.count == 1)
     world.run()
-    #expect(world.takeWritten().last == Self.json("b", #""id":1,"rev":1,"ev":"m""#))
+    #expect(world.drainWritten().last == Self.json("b", #""id":1,"rev":1,"ev":"m""#))
     #expect(world.display.shown.map(\.text) == ["b"])
   }
 
@@ -256,10 +256,10 @@ struct OutboxMachineTests {
     world.display.restart()
     world.connect()
     world.run()
-    _ = world.takeWritten()
-    world.submit(.update(Self.number(1), Self.note("y")))
+    _ = world.drainWritten()
+    world.submit(.update(Self.number(1), Self.notification("y")))
     world.run()
-    #expect(world.takeWritten() == [Self.removal(1), Self.json("y", #""id":2"#)])
+    #expect(world.drainWritten() == [Self.removal(1), Self.json("y", #""id":2"#)])
     #expect(world.display.shown.map(\.text) == ["y"])
     #expect(!world.reports.contains(.removed(Self.number(1))))
   }
@@ -267,50 +267,50 @@ struct OutboxMachineTests {
   @Test func `a queued entry is removed at once, and a written one by a removal`() {
     var world = OutboxWorld.makeLive("x")
     world.submit(.remove(Self.number(1)))
-    #expect(world.takeWritten().isEmpty)
+    #expect(world.drainWritten().isEmpty)
     world.run()
-    #expect(world.takeWritten() == [Self.removal(1)])
-    #expect(world.takeReports().last == .removed(Self.number(1)))
+    #expect(world.drainWritten() == [Self.removal(1)])
+    #expect(world.drainReports().last == .removed(Self.number(1)))
     #expect(world.journal.entries.isEmpty)
     world.disconnect()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.submit(.remove(Self.number(2)))
     world.run()
-    #expect(world.takeReports().last == .removed(Self.number(2)))
+    #expect(world.drainReports().last == .removed(Self.number(2)))
     #expect(world.journal.entries.isEmpty)
   }
 
   @Test func `a removal during a write in flight is sent after it`() {
     var world = OutboxWorld.makeLive()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
     world.submit(.remove(Self.number(1)))
     world.run()
-    #expect(world.takeWritten().last == Self.removal(1))
+    #expect(world.drainWritten().last == Self.removal(1))
     #expect(world.display.shown.isEmpty)
-    #expect(world.takeReports().contains(.removed(Self.number(1))))
+    #expect(world.drainReports().contains(.removed(Self.number(1))))
   }
 
   @Test func `a refused change keeps the held content`() {
     var world = OutboxWorld.makeLive("x")
     world.display.nextError = .notANotification
-    world.submit(.update(Self.number(1), Self.note("b")))
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.run()
-    #expect(world.takeReports().last == .refused(Self.number(1), .notANotification))
+    #expect(world.drainReports().last == .refused(Self.number(1), .notANotification))
     #expect(world.display.shown.map(\.text) == ["x"])
-    world.submit(.update(Self.number(1), Self.note("c")))
+    world.submit(.update(Self.number(1), Self.notification("c")))
     world.run()
     #expect(world.display.shown.map(\.text) == ["c"])
   }
 
   @Test func `a missing entry, or one being removed, cannot be changed`() {
     var world = OutboxWorld.makeLive("x")
-    let first = world.submit(.update(Self.number(9), Self.note("b")))
+    let first = world.submit(.update(Self.number(9), Self.notification("b")))
     let second = world.submit(.remove(Self.number(9)))
     world.submit(.remove(Self.number(1)))
-    let third = world.submit(.update(Self.number(1), Self.note("b")))
+    let third = world.submit(.update(Self.number(1), Self.notification("b")))
     #expect(
-      world.takeReports() == [
+      world.drainReports() == [
         .rejected(.unknownNumber(Self.number(9)), token: first),
         .rejected(.unknownNumber(Self.number(9)), token: second),
         .rejected(.unknownNumber(Self.number(1)), token: third),
@@ -321,15 +321,15 @@ struct OutboxMachineTests {
 
   @Test func `after stop nothing new is written, and writes in flight are answered and committed`() {
     var world = OutboxWorld.makeLive()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
     world.machine.stop(now: world.now)
-    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.notification("b")))
     world.run()
-    #expect(world.takeWritten().count == 1)
+    #expect(world.drainWritten().count == 1)
     #expect(world.machine.isSettled)
     #expect(!world.machine.isFinished)
-    #expect(world.takeReports().contains(.delivered(Self.number(1))))
+    #expect(world.drainReports().contains(.delivered(Self.number(1))))
     #expect(world.journal.entries.count == 2)
   }
 
@@ -342,6 +342,6 @@ struct OutboxMachineTests {
     world.machine.receive(.action(item: 1, act: 2), now: world.now)
     world.machine.receive(.dismissed(item: 1), now: world.now)
     world.drain()
-    #expect(world.takeReports() == [.action(Self.number(1), act: 2, revision: nil, isStale: false)])
+    #expect(world.drainReports() == [.action(Self.number(1), act: 2, revision: nil, isStale: false)])
   }
 }

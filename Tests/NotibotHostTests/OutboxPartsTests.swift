@@ -63,7 +63,7 @@ struct OutboxPartsTests {
     journal.mark(Self.number(1))
     let first = journal.marksCount
     #expect(!journal.isDurable(Self.number(1), upTo: first))
-    _ = journal.nextCommit(of: OutboxShelf([]), header: JournalHeader(source: 7))
+    _ = journal.nextCommit(of: OutboxEntries([]), header: JournalHeader(source: 7))
     #expect(!journal.isDurable(Self.number(1), upTo: first))
     _ = journal.confirm()
     journal.mark(Self.number(1))
@@ -79,7 +79,7 @@ struct OutboxPartsTests {
     #expect(!journal.isDurable(press: 3, in: 9))
     #expect(journal.isDurable(press: 3, in: 8))
     journal.markBoot(9)
-    _ = journal.nextCommit(of: OutboxShelf([]), header: JournalHeader(source: 7))
+    _ = journal.nextCommit(of: OutboxEntries([]), header: JournalHeader(source: 7))
     #expect(!journal.isDurable(press: 3, in: 9))
     #expect(journal.isDurable(press: 4, in: 9))
     _ = journal.confirm()
@@ -92,7 +92,7 @@ struct OutboxPartsTests {
     var pace = OutboxPace()
     let changesOpen = pace.tryAgain()
     #expect(!changesOpen)
-    let refusals = (0..<2).map { _ in pace.noteRefused(level: .active, now: .zero) }
+    let refusals = (0..<2).map { _ in pace.handleRefused(level: .active, now: .zero) }
     #expect(refusals == [true, false])
     let windows = NotificationDetails.Level.allCases.map { pace.window(for: $0) }
     #expect(windows == NotificationDetails.Level.allCases.map { $0 > .active ? 1 : 0 })
@@ -153,57 +153,57 @@ struct OutboxPartsTests {
     #expect(!write.isRevision(3, of: 5))
   }
 
-  // MARK: The shelf
+  // MARK: The entries
 
   @Test func `refused entries are counted`() {
-    var shelf = OutboxShelf(
+    var entries = OutboxEntries(
       (1...3).map {
         OutboxEntry(number: Self.number($0), content: Entries.content("x"), state: .refused(.conflict))
       })
-    #expect(shelf.refusedCount == 3)
-    shelf.remove(Self.number(1))
-    #expect(shelf.refusedCount == 2)
+    #expect(entries.refusedCount == 3)
+    entries.remove(Self.number(1))
+    #expect(entries.refusedCount == 2)
   }
 
   @Test func `an entry without an id on the device is not found by it`() {
     let write = OutboxWrite(id: 5, revision: 0, json: [1])
     var entry = OutboxEntry(number: Self.number(1), content: Entries.content("x"), state: .held(write))
-    var shelf = OutboxShelf([entry])
-    #expect(shelf.numbers == [5: Self.number(1)])
+    var entries = OutboxEntries([entry])
+    #expect(entries.numbers == [5: Self.number(1)])
     entry.state = .queued
-    shelf.put(entry)
-    #expect(shelf.numbers.isEmpty)
+    entries.put(entry)
+    #expect(entries.numbers.isEmpty)
   }
 
   @Test func `a removed entry counts as on the device until its removal is sent`() {
     let write = OutboxWrite(id: 5, revision: 0, json: [1])
     var entry = OutboxEntry(number: Self.number(1), content: Entries.content("x"), state: .held(write))
-    var shelf = OutboxShelf([entry])
-    let holdings = shelf.holdings
+    var entries = OutboxEntries([entry])
+    let holdings = entries.holdings
     entry.state = .removing(id: 5)
-    shelf.put(entry)
-    #expect(shelf.highestHeldID == 5)
+    entries.put(entry)
+    #expect(entries.highestHeldID == 5)
     // New content for it changes nothing on the device.
     entry.content = Entries.content("y")
-    shelf.put(entry)
-    #expect(shelf.highestHeldID == 5)
-    #expect(!shelf.isUncertain(entry))
-    #expect(shelf.holdings == holdings)
-    shelf.noteRemovalSent(of: 5)
-    #expect(shelf.highestHeldID == 0)
-    #expect(shelf.isUncertain(entry))
-    #expect(shelf.holdings == Holdings())
+    entries.put(entry)
+    #expect(entries.highestHeldID == 5)
+    #expect(!entries.isUncertain(entry))
+    #expect(entries.holdings == holdings)
+    entries.markRemovalSent(of: 5)
+    #expect(entries.highestHeldID == 0)
+    #expect(entries.isUncertain(entry))
+    #expect(entries.holdings == Holdings())
   }
 
   @Test func `a removed entry that is queued again is no longer on the device`() {
     let write = OutboxWrite(id: 5, revision: 0, json: [1])
     var entry = OutboxEntry(number: Self.number(1), content: Entries.content("x"), state: .held(write))
-    var shelf = OutboxShelf([entry])
+    var entries = OutboxEntries([entry])
     entry.state = .removing(id: 5)
-    shelf.put(entry)
+    entries.put(entry)
     entry.state = .queued
-    shelf.put(entry)
-    #expect(shelf == OutboxShelf([entry]))
+    entries.put(entry)
+    #expect(entries == OutboxEntries([entry]))
   }
 
   @Test func `without a session nothing is sent`() {
@@ -220,8 +220,8 @@ struct OutboxPartsTests {
       header: JournalHeader(source: 7, lastNumber: Self.number(3)),
       entries: (1...3).map { Entries.queued($0) })
     var world = OutboxWorld(options, journal: contents)
-    let token = world.submit(.add(OutboxWorld.note("x")))
-    #expect(world.takeReports() == [.rejected(.full(limit: 2), token: token)])
+    let token = world.submit(.add(OutboxWorld.notification("x")))
+    #expect(world.drainReports() == [.rejected(.full(limit: 2), token: token)])
   }
 
   @Test func `a journal with more keys than the limit takes no more`() throws {
@@ -231,14 +231,14 @@ struct OutboxPartsTests {
       header: JournalHeader(source: 7), keys: (1...3).map { Entries.key($0, "key \($0)") })
     var machine = OutboxMachine(options: options, journal: contents, seed: 1)
     let key = try #require(IdempotencyKey("another"))
-    machine.submit(.add(OutboxWorld.note("x")), key: key, token: 5, now: .zero)
+    machine.submit(.add(OutboxWorld.notification("x")), key: key, token: 5, now: .zero)
     #expect(machine.nextAction() == .report(.rejected(.keysFull(limit: 2), token: 5)))
   }
 
   @Test func `a journal with more boots than the limit forgets the oldest ones`() {
     var records = PressRecords((1...18).map { TakenPresses(bootID: $0, press: 9) })
     #expect(
-      records.note(1, in: 19) == [
+      records.record(1, in: 19) == [
         .deletePresses(1), .deletePresses(2), .deletePresses(3),
         .putPresses(TakenPresses(bootID: 19, press: 1)),
       ])
@@ -253,7 +253,7 @@ struct OutboxPartsTests {
         PendingPress(press: press, bootID: 3, number: nil, isStale: false),
         [.putPresses(TakenPresses(bootID: 3, press: number))])
     }
-    let taken = pending.take()
+    let taken = pending.drain()
     #expect(taken.changes == [1, 2].map { .putPresses(TakenPresses(bootID: 3, press: $0)) })
     #expect(taken.presses.map(\.press.number) == [1, 2])
     #expect(pending.isEmpty)

@@ -6,7 +6,7 @@ import Testing
 /// A device without identities. Source: PROTOCOL.md NTF-37.
 struct OutboxPlainTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
+  private static func notification(_ text: String) -> DisplayNotification { OutboxWorld.notification(text) }
 
   private static func makePlain(_ options: OutboxOptions = OutboxOptions()) -> OutboxWorld {
     var world = OutboxWorld(options)
@@ -19,22 +19,22 @@ struct OutboxPlainTests {
   /// A world that has lost its session with one write unanswered; the device has it.
   private static func makeUnknown(_ options: OutboxOptions = OutboxOptions()) -> OutboxWorld {
     var world = makePlain(options)
-    world.submit(.add(note("a")))
+    world.submit(.add(notification("a")))
     world.writeJournal()
     world.carryToDevice()
     world.disconnect()
-    _ = world.takeReports()
-    _ = world.takeWritten()
+    _ = world.drainReports()
+    _ = world.drainWritten()
     return world
   }
 
   @Test func `it gets the four keys without SYNC, and answered entries are removed`() {
     var world = Self.makePlain()
-    world.submit(.add(OutboxWorld.note("a", level: .critical)))
+    world.submit(.add(OutboxWorld.notification("a", level: .critical)))
     world.run()
     #expect(world.synced.isEmpty)
-    #expect(world.takeWritten() == [#"{"app":"A","title":"T","text":"a","timestamp":7}"#])
-    #expect(world.takeReports().last == .delivered(Self.number(1)))
+    #expect(world.drainWritten() == [#"{"app":"A","title":"T","text":"a","timestamp":7}"#])
+    #expect(world.drainReports().last == .delivered(Self.number(1)))
     #expect(world.journal.entries.isEmpty)
     #expect(world.journal.header.lastID == 0)
   }
@@ -43,21 +43,21 @@ struct OutboxPlainTests {
     var world = Self.makeUnknown()
     world.connect()
     world.run()
-    #expect(world.takeWritten().count == 1)
+    #expect(world.drainWritten().count == 1)
     #expect(world.display.plain.count == 2)
     var options = OutboxOptions()
     options.resendsPlain = false
     world = Self.makeUnknown(options)
     world.connect()
     world.run()
-    #expect(world.takeWritten().isEmpty)
-    #expect(world.takeReports() == [.outcomeUnknown(Self.number(1))])
+    #expect(world.drainWritten().isEmpty)
+    #expect(world.drainReports() == [.outcomeUnknown(Self.number(1))])
     #expect(world.journal.entries.isEmpty)
   }
 
   @Test func `a write of unknown outcome precedes new ones of any level`() {
     var world = Self.makeUnknown()
-    world.submit(.add(OutboxWorld.note("high", level: .critical)))
+    world.submit(.add(OutboxWorld.notification("high", level: .critical)))
     world.connect()
     world.run()
     #expect(world.display.plain.map(\.text) == ["a", "a", "high"])
@@ -67,7 +67,7 @@ struct OutboxPlainTests {
     var options = OutboxOptions()
     options.resendsPlain = false
     var world = Self.makePlain(options)
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.disconnect()
     world.run()
     world.connect()
@@ -82,8 +82,8 @@ struct OutboxPlainTests {
       var options = OutboxOptions()
       options.replaysPlain = replays
       var world = Self.makePlain(options)
-      world.submit(.add(Self.note("a")))
-      world.submit(.add(Self.note("b")))
+      world.submit(.add(Self.notification("a")))
+      world.submit(.add(Self.notification("b")))
       world.run()
       world.disconnect()
       world.connect()
@@ -102,7 +102,7 @@ struct OutboxPlainTests {
     var options = OutboxOptions()
     options.replaysPlain = true
     var world = Self.makePlain(options)
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
     world.crash(seed: 2)
     world.connect()
@@ -115,7 +115,7 @@ struct OutboxPlainTests {
     options.replaysPlain = true
     var world = Self.makePlain(options)
     for index in 0..<12 {
-      world.submit(.add(Self.note("\(index)")))
+      world.submit(.add(Self.notification("\(index)")))
       world.run()
       world.display.plain = []
     }
@@ -125,9 +125,9 @@ struct OutboxPlainTests {
   @Test func `a full store keeps it queued`() {
     var world = Self.makePlain()
     world.display.capacity = 0
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
-    #expect(world.takeReports().last == .storeFull)
+    #expect(world.drainReports().last == .storeFull)
     world.display.capacity = 1
     world.pass(.seconds(5))
     world.run()
@@ -136,19 +136,19 @@ struct OutboxPlainTests {
 
   @Test func `a removal during its write only forgets it`() {
     var world = Self.makePlain()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
     world.submit(.remove(Self.number(1)))
     world.run()
-    #expect(world.takeReports().last == .outcomeUnknown(Self.number(1)))
+    #expect(world.drainReports().last == .outcomeUnknown(Self.number(1)))
     #expect(world.journal.entries.isEmpty)
   }
 
   @Test func `new content during its write is an additional notification`() {
     var world = Self.makePlain()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
-    world.submit(.update(Self.number(1), Self.note("b")))
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.run()
     #expect(world.display.plain.map(\.text) == ["a", "b"])
     #expect(world.machine.entriesCount == 0)
@@ -162,14 +162,14 @@ struct OutboxPlainTests {
     world.submit(.remove(Self.number(1)))
     world.connect()
     world.run()
-    #expect(world.takeWritten().isEmpty)
+    #expect(world.drainWritten().isEmpty)
     #expect(world.machine.unfinishedCount == 1)
     world.disconnect()
     world.display = ModelDisplay()
     world.connect()
     world.run()
     #expect(world.machine.isFinished)
-    #expect(world.takeReports().contains(.removed(Self.number(1))))
+    #expect(world.drainReports().contains(.removed(Self.number(1))))
   }
 
   @Test func `an unanswered entry without an id gets one on a device with identities`() {
@@ -178,21 +178,21 @@ struct OutboxPlainTests {
     world.connect()
     world.run()
     #expect(world.display.sources[OutboxWorld.source]?.items[1]?.notification.text == "a")
-    #expect(world.takeReports().last == .delivered(Self.number(1)))
+    #expect(world.drainReports().last == .delivered(Self.number(1)))
   }
 
   @Test func `writes of unknown outcome are repeated in the order of their numbers`() {
     var world = Self.makePlain()
     for index in 1...8 {
-      world.submit(.add(Self.note("\(index)")))
+      world.submit(.add(Self.notification("\(index)")))
       world.writeJournal()
     }
     while world.commit != nil { world.writeJournal() }
     world.disconnect()
-    for entry in world.machine.shelf.sorted where entry.state == .queued {
+    for entry in world.machine.entries.sorted where entry.state == .queued {
       Issue.record("\(entry.number) was not written")
     }
-    _ = world.takeWritten()
+    _ = world.drainWritten()
     world.connect()
     world.run()
     #expect(world.display.plain.map(\.text) == (1...8).map(String.init))
@@ -203,12 +203,12 @@ struct OutboxPlainTests {
     var options = OutboxOptions()
     options.replaysPlain = true
     var world = Self.makePlain(options)
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.run()
-    _ = world.takeReports()
-    world.submit(.update(Self.number(1), Self.note("b")))
+    _ = world.drainReports()
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.run()
     #expect(world.display.plain.map(\.text) == ["a", "b"])
-    #expect(world.takeReports().last == .delivered(Self.number(1)))
+    #expect(world.drainReports().last == .delivered(Self.number(1)))
   }
 }

@@ -22,10 +22,10 @@ struct OutboxPressTests {
     var world = makeLive()
     world.machine.receive(press(3), now: world.now)
     world.drain()
-    #expect(world.takeReports() == [])
+    #expect(world.drainReports() == [])
     #expect(world.taken == [])
     world.writeJournal()
-    #expect(world.takeReports() == [action(1)])
+    #expect(world.drainReports() == [action(1)])
     #expect(world.taken == [3])
     #expect(world.journal.presses == [TakenPresses(bootID: world.display.bootID, press: 3)])
   }
@@ -39,7 +39,7 @@ struct OutboxPressTests {
     world.machine.receive(press(3), now: world.now)
     world.machine.receive(press(2), now: world.now)
     world.drain()
-    #expect(world.takeReports() == [action(1)])
+    #expect(world.drainReports() == [action(1)])
     #expect(world.taken == [3, 3, 2])
   }
 
@@ -61,10 +61,10 @@ struct OutboxPressTests {
     }
     world.drain()
     world.writeJournal()
-    #expect(world.takeReports() == [action(1)])
+    #expect(world.drainReports() == [action(1)])
     #expect(world.taken == [1])
     world.writeJournal()
-    #expect(world.takeReports() == [action(2), action(3), action(4), action(5)])
+    #expect(world.drainReports() == [action(2), action(3), action(4), action(5)])
     #expect(world.taken == [1, 5])
   }
 
@@ -72,9 +72,9 @@ struct OutboxPressTests {
     var world = makeLive()
     world.machine.receive(press(1), now: world.now)
     world.drain()
-    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.note("y")))
+    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.notification("y")))
     world.writeJournal()
-    #expect(world.takeReports().contains(action(1, isStale: true)))
+    #expect(world.drainReports().contains(action(1, isStale: true)))
     #expect(world.taken == [1])
   }
 
@@ -83,7 +83,7 @@ struct OutboxPressTests {
     world.machine.receive(press(1, id: 77), now: world.now)
     world.drain()
     world.writeJournal()
-    #expect(world.takeReports() == [])
+    #expect(world.drainReports() == [])
     #expect(world.taken == [1])
   }
 
@@ -93,7 +93,7 @@ struct OutboxPressTests {
     world.drain()
     world.disconnect()
     world.writeJournal()
-    #expect(world.takeReports() == [action(1)])
+    #expect(world.drainReports() == [action(1)])
     #expect(world.taken == [])
     world.connect()
     world.machine.receive(press(1), now: world.now)
@@ -101,7 +101,7 @@ struct OutboxPressTests {
     #expect(world.taken == [])
     world.run()
     #expect(world.taken == [1])
-    #expect(!world.takeReports().contains(action(1)))
+    #expect(!world.drainReports().contains(action(1)))
   }
 
   @Test func `a journal remembers 16 boots`() {
@@ -109,9 +109,9 @@ struct OutboxPressTests {
     #expect(records.highest(in: 1) == 9)
     #expect(records.highest(in: 17) == 0)
     // The use of a boot makes it the latest one.
-    #expect(records.note(10, in: 1) == [.putPresses(TakenPresses(bootID: 1, press: 10))])
+    #expect(records.record(10, in: 1) == [.putPresses(TakenPresses(bootID: 1, press: 10))])
     #expect(
-      records.note(1, in: 17) == [.deletePresses(2), .putPresses(TakenPresses(bootID: 17, press: 1))])
+      records.record(1, in: 17) == [.deletePresses(2), .putPresses(TakenPresses(bootID: 17, press: 1))])
     #expect(records.highest(in: 1) == 10)
     #expect(records.highest(in: 2) == 0)
   }
@@ -122,7 +122,7 @@ struct OutboxPressTests {
     world.drain()
     world.machine.commitFailed(now: world.now)
     world.drain()
-    #expect(world.takeReports() == [])
+    #expect(world.drainReports() == [])
     #expect(world.taken == [])
   }
 
@@ -134,15 +134,15 @@ struct OutboxPressTests {
     world.machine.receive(press(1, act: 1), now: world.now)
     world.drain()
     world.run()
-    #expect(world.takeReports().filter { $0 != .synced(rounds: 0) } == [action(2)])
+    #expect(world.drainReports().filter { $0 != .synced(rounds: 0) } == [action(2)])
   }
 
   @Test func `a press of a text that is about to be replaced is stale`() {
     var world = makeLive()
-    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.note("y")))
+    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.notification("y")))
     world.machine.receive(press(1), now: world.now)
     world.run()
-    #expect(world.takeReports().contains(action(1, isStale: true)))
+    #expect(world.drainReports().contains(action(1, isStale: true)))
   }
 
   @Test(arguments: [(UInt16(0), false), (1, true)])
@@ -151,7 +151,7 @@ struct OutboxPressTests {
     world.machine.receive(press(1, rev: revision), now: world.now)
     world.drain()
     world.writeJournal()
-    #expect(world.takeReports() == [action(1, rev: revision, isStale: isStale)])
+    #expect(world.drainReports() == [action(1, rev: revision, isStale: isStale)])
   }
 
   @Test func `a press of a notification that is about to be removed is stale`() {
@@ -160,7 +160,7 @@ struct OutboxPressTests {
     world.machine.receive(press(1), now: world.now)
     world.drain()
     while world.commit != nil { world.writeJournal() }
-    #expect(world.takeReports().contains(action(1, isStale: true)))
+    #expect(world.drainReports().contains(action(1, isStale: true)))
   }
 
   @Test func `a press is not stale because its notification has left the display since`() {
@@ -169,7 +169,7 @@ struct OutboxPressTests {
     world.drain()
     world.dismiss(1)
     world.run()
-    #expect(world.takeReports().contains(action(1)))
+    #expect(world.drainReports().contains(action(1)))
   }
 
   @Test func `4096 presses wait for SYNCED, and one beyond them hides those that follow`() {
@@ -186,13 +186,13 @@ struct OutboxPressTests {
   @Test func `a press is stale while the store has no room for the newer text`() {
     var world = makeLive()
     world.display.nextError = .insufficientResources
-    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.note("y")))
+    world.submit(.update(OutboxNumber(rawValue: 1), OutboxWorld.notification("y")))
     world.run()
-    _ = world.takeReports()
+    _ = world.drainReports()
     world.machine.receive(press(1), now: world.now)
     world.drain()
     world.run()
-    #expect(world.takeReports() == [action(1, isStale: true)])
+    #expect(world.drainReports() == [action(1, isStale: true)])
   }
 
   // MARK: A boot id that repeats
@@ -213,7 +213,7 @@ struct OutboxPressTests {
     world.machine.receive(press(1, act: 0), now: world.now)
     world.drain()
     world.run()
-    #expect(world.takeReports().contains(action(0)))
+    #expect(world.drainReports().contains(action(0)))
     #expect(world.taken.last == 1)
     #expect(world.journal.presses == [TakenPresses(bootID: bootID, press: 1)])
   }
@@ -248,16 +248,16 @@ struct OutboxPressTests {
     world.machine.receive(press(1), now: world.now)
     world.drain()
     world.run()
-    #expect(world.takeReports().contains(action(1)))
+    #expect(world.drainReports().contains(action(1)))
     world.disconnect()
     world.display.bootCount = 8
     world.connect()
     world.run()
-    _ = world.takeReports()
+    _ = world.drainReports()
     world.machine.receive(press(1, act: 0), now: world.now)
     world.drain()
     world.run()
-    #expect(world.takeReports().contains(action(0)))
+    #expect(world.drainReports().contains(action(0)))
   }
 
   @Test func `a device whose uptime goes on has not restarted`() {

@@ -57,11 +57,11 @@ struct OutboxRandomTests {
       texts += 1
       let level = NotificationDetails.Level.allCases[number(below: 4)]
       let text = "n\(texts).0"
-      pending[world.submit(.add(OutboxWorld.note(text, level: level)))] = (nil, text)
+      pending[world.submit(.add(OutboxWorld.notification(text, level: level)))] = (nil, text)
     }
 
     mutating func change() {
-      let numbers = world.machine.shelf.sorted.map(\.number)
+      let numbers = world.machine.entries.sorted.map(\.number)
       guard !numbers.isEmpty else { return }
       let number = numbers[number(below: numbers.count)]
       if self.number(below: 3) == 0 {
@@ -70,7 +70,7 @@ struct OutboxRandomTests {
         texts += 1
         let old = world.machine.entry(number)?.content.text ?? ""
         let text = "\(old.prefix { $0 != "." }).\(texts)"
-        pending[world.submit(.update(number, OutboxWorld.note(text)))] = (number, text)
+        pending[world.submit(.update(number, OutboxWorld.notification(text)))] = (number, text)
       }
     }
 
@@ -115,7 +115,7 @@ struct OutboxRandomTests {
     // MARK: Checks
 
     mutating func hear() {
-      for report in world.takeReports() {
+      for report in world.drainReports() {
         switch report {
         case .queued(let number, let token):
           guard let submission = pending.removeValue(forKey: token) else {
@@ -160,7 +160,7 @@ struct OutboxRandomTests {
         hear()
         check()
       }
-      let held = world.machine.shelf.sorted.filter {
+      let held = world.machine.entries.sorted.filter {
         if case .held = $0.state { true } else { false }
       }
       let shown = Set(world.display.shown.map(\.text))

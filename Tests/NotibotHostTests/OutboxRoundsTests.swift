@@ -18,14 +18,14 @@ struct OutboxRoundsTests {
   /// the writes of `unanswered`.
   private static func makeInterrupted(_ texts: [String], unanswered: [String]) -> OutboxWorld {
     var world = OutboxWorld()
-    for text in texts { world.submit(.add(OutboxWorld.note(text))) }
+    for text in texts { world.submit(.add(OutboxWorld.notification(text))) }
     world.connect()
     world.run()
-    for text in unanswered { world.submit(.add(OutboxWorld.note(text))) }
+    for text in unanswered { world.submit(.add(OutboxWorld.notification(text))) }
     while world.commit != nil { world.writeJournal() }
     world.disconnect()
-    _ = world.takeReports()
-    _ = world.takeWritten()
+    _ = world.drainReports()
+    _ = world.drainWritten()
     world.synced = []
     return world
   }
@@ -34,8 +34,8 @@ struct OutboxRoundsTests {
     var world = Self.makeInterrupted(["a", "b"], unanswered: ["c", "d"])
     world.connect()
     world.run()
-    #expect(Self.ids(world.takeWritten()) == ["3", "4"])
-    #expect(world.takeReports().last == .synced(rounds: 1))
+    #expect(Self.ids(world.drainWritten()) == ["3", "4"])
+    #expect(world.drainReports().last == .synced(rounds: 1))
   }
 
   @Test func `the second round writes everything, in ascending order`() {
@@ -43,10 +43,10 @@ struct OutboxRoundsTests {
     world.display.sources[OutboxWorld.source]?.items[1] = nil
     world.connect()
     world.run()
-    let ids = Self.ids(world.takeWritten())
+    let ids = Self.ids(world.drainWritten())
     #expect(ids.first == "4")
     #expect(ids.dropFirst().prefix(4) == ["1", "2", "3", "4"])
-    #expect(world.takeReports().contains(.synced(rounds: 2)))
+    #expect(world.drainReports().contains(.synced(rounds: 2)))
   }
 
   @Test func `a device that knows no id gets only the writes that it has room for`() {
@@ -54,7 +54,7 @@ struct OutboxRoundsTests {
     world.display.capacity = 2
     world.connect()
     world.run()
-    #expect(Self.ids(world.takeWritten()).prefix(2) == ["1", "2"])
+    #expect(Self.ids(world.drainWritten()).prefix(2) == ["1", "2"])
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b"])
     #expect(world.machine.entry(Self.number(3))?.state == .queued)
   }
@@ -64,7 +64,7 @@ struct OutboxRoundsTests {
     world.connect()
     world.run()
     for level in [NotificationDetails.Level.passive, .critical] {
-      world.submit(.add(OutboxWorld.note("\(level)", level: level)))
+      world.submit(.add(OutboxWorld.notification("\(level)", level: level)))
     }
     while world.commit != nil { world.writeJournal() }
     world.disconnect()
@@ -78,7 +78,7 @@ struct OutboxRoundsTests {
     var world = OutboxWorld()
     let levels: [NotificationDetails.Level] = [.passive, .critical, .active, .critical, .active]
     for (index, level) in levels.enumerated() {
-      world.submit(.add(OutboxWorld.note("\(index)", level: level)))
+      world.submit(.add(OutboxWorld.notification("\(index)", level: level)))
     }
     world.connect()
     world.run()
@@ -94,7 +94,7 @@ struct OutboxRoundsTests {
     var world = OutboxWorld.makeLive()
     world.disconnect()
     world.connect()
-    world.submit(.add(OutboxWorld.note("x")))
+    world.submit(.add(OutboxWorld.notification("x")))
     for _ in 0..<400 {
       world.display.sources[world.machine.header.source, default: .init()].highestID = 100
       world.run(steps: 1)
@@ -110,7 +110,7 @@ struct OutboxRoundsTests {
       world.display.sources[OutboxWorld.source]?.highestID = highestID
       world.connect()
       world.run()
-      let renewals = world.takeReports().count { if case .newSource = $0 { true } else { false } }
+      let renewals = world.drainReports().count { if case .newSource = $0 { true } else { false } }
       #expect(renewals == sources, "\(highestID)")
     }
   }
@@ -176,7 +176,7 @@ struct OutboxRoundsTests {
 
   @Test func `a change of an older one does not lower the highest id that was accepted`() {
     var world = OutboxWorld.makeLive("a", "b", "c")
-    world.submit(.update(Self.number(1), OutboxWorld.note("A")))
+    world.submit(.update(Self.number(1), OutboxWorld.notification("A")))
     world.run()
     #expect(world.machine.header.knownID == 3)
     #expect(world.journal.header.knownID == 3)
@@ -185,15 +185,15 @@ struct OutboxRoundsTests {
   @Test func `a repeated write without room is removed first, and its newer text is reported when delivered`()
   {
     var world = Self.makeInterrupted(["a"], unanswered: ["b"])
-    world.submit(.update(Self.number(2), OutboxWorld.note("c")))
+    world.submit(.update(Self.number(2), OutboxWorld.notification("c")))
     world.display.capacity = 1
     world.connect()
     world.run()
     #expect(world.display.shown.map(\.text) == ["a"])
-    #expect(world.takeWritten().contains { $0.contains(#""ev":"r""#) })
+    #expect(world.drainWritten().contains { $0.contains(#""ev":"r""#) })
     world.dismiss(1)
     world.run()
     #expect(world.display.shown.map(\.text) == ["c"])
-    #expect(world.takeReports().count { $0 == .delivered(Self.number(2)) } == 1)
+    #expect(world.drainReports().count { $0 == .delivered(Self.number(2)) } == 1)
   }
 }

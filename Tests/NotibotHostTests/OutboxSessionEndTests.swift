@@ -52,7 +52,7 @@ struct OutboxSessionEndTests {
   @Test func `after a conflict the outbox waits for the writes in flight before it looks for another writer`()
   {
     var world = OutboxWorld.makeLive("a")
-    for text in ["b", "c"] { world.submit(.add(OutboxWorld.note(text))) }
+    for text in ["b", "c"] { world.submit(.add(OutboxWorld.notification(text))) }
     while world.commit != nil { world.writeJournal() }
     guard case .write(let tag, _)? = world.toDevice.first else {
       Issue.record("no write in flight")

@@ -6,7 +6,7 @@ import Testing
 /// How an outbox and a display reach agreement. Source: PROTOCOL.md NTF-26, NTF-30 to NTF-36.
 struct OutboxSyncTests {
   private static func number(_ number: Int64) -> OutboxNumber { OutboxWorld.number(number) }
-  private static func note(_ text: String) -> DisplayNotification { OutboxWorld.note(text) }
+  private static func notification(_ text: String) -> DisplayNotification { OutboxWorld.notification(text) }
   private static func removal(_ id: Int) -> String {
     #"{"app":"","title":"","text":"","timestamp":0,"id":\#(id),"ev":"r"}"#
   }
@@ -18,7 +18,7 @@ struct OutboxSyncTests {
 
   @Test func `a session subscribes, sends SYNC, and writes nothing before SYNCED`() {
     var world = OutboxWorld()
-    world.submit(.add(Self.note("a")))
+    world.submit(.add(Self.notification("a")))
     world.writeJournal()
     world.connect()
     #expect(world.toDevice == [.subscribe])
@@ -26,12 +26,12 @@ struct OutboxSyncTests {
     world.carryToHost()
     let request = SyncRequest(source: OutboxWorld.source, knownID: 0, holdings: Holdings())
     #expect(world.toDevice == [.sync(request)])
-    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.notification("b")))
     world.writeJournal()
     #expect(world.written.isEmpty)
     world.run()
-    #expect(world.takeReports().contains(.synced(rounds: 0)))
-    #expect(Self.ids(world.takeWritten()) == ["1", "2"])
+    #expect(world.drainReports().contains(.synced(rounds: 0)))
+    #expect(Self.ids(world.drainWritten()) == ["1", "2"])
   }
 
   @Test func `when both agree nothing is written again`() {
@@ -41,23 +41,23 @@ struct OutboxSyncTests {
     world.run()
     #expect(world.synced.last?.knownID == 2)
     #expect(world.synced.last?.holdings.count == 2)
-    #expect(world.takeWritten().isEmpty)
-    #expect(world.takeReports() == [.synced(rounds: 0)])
+    #expect(world.drainWritten().isEmpty)
+    #expect(world.drainReports() == [.synced(rounds: 0)])
   }
 
   @Test func `unanswered writes are repeated byte for byte before anything new`() {
     var world = OutboxWorld.makeLive("a", "b")
-    world.submit(.add(Self.note("c")))
+    world.submit(.add(Self.notification("c")))
     world.writeJournal()
     world.carryToDevice()
     world.disconnect()
-    world.submit(.add(Self.note("d")))
-    let first = world.takeWritten()
+    world.submit(.add(Self.notification("d")))
+    let first = world.drainWritten()
     world.connect()
     world.run()
-    #expect(world.takeWritten().first == first.first)
+    #expect(world.drainWritten().first == first.first)
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "d"])
-    #expect(world.takeReports().filter { $0 == .delivered(Self.number(3)) }.count == 1)
+    #expect(world.drainReports().filter { $0 == .delivered(Self.number(3)) }.count == 1)
   }
 
   @Test
@@ -67,15 +67,15 @@ struct OutboxSyncTests {
     world.display.restart()
     world.connect()
     world.run()
-    #expect(Self.ids(world.takeWritten()) == ["1", "2", "3"])
-    #expect(world.takeReports() == [.synced(rounds: 1)])
+    #expect(Self.ids(world.drainWritten()) == ["1", "2", "3"])
+    #expect(world.drainReports() == [.synced(rounds: 1)])
     #expect(world.display.shown.count == 3)
   }
 
   @Test func `a device that lost only some gets all in ascending order, since lower ids would count as gone`()
   {
     var world = OutboxWorld.makeLive("a", "b", "c")
-    world.submit(.add(Self.note("d")))
+    world.submit(.add(Self.notification("d")))
     world.writeJournal()
     world.disconnect()
     world.display.restart()
@@ -86,10 +86,10 @@ struct OutboxSyncTests {
       if world.toHost.isEmpty { world.carryToDevice() } else { world.carryToHost() }
     }
     world.disconnect()
-    _ = world.takeWritten()
+    _ = world.drainWritten()
     world.connect()
     world.run()
-    #expect(Self.ids(world.takeWritten()) == ["1", "2", "3", "4"])
+    #expect(Self.ids(world.drainWritten()) == ["1", "2", "3", "4"])
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "c", "d"])
     #expect(!world.reports.contains { if case .gone = $0 { true } else { false } })
   }
@@ -112,7 +112,7 @@ struct OutboxSyncTests {
   @Test func `a device that never agrees is reported after two rounds, and gets new entries`() {
     var world = OutboxWorld.makeLive("a")
     // A notification that it counts without a write.
-    let ghost = ModelDisplay.Item(notification: Self.note("ghost"), revision: 0, crc: 7)
+    let ghost = ModelDisplay.Item(notification: Self.notification("ghost"), revision: 0, crc: 7)
     world.display.sources[OutboxWorld.source]?.items[99] = ghost
     world.disconnect()
     world.connect()
@@ -120,9 +120,9 @@ struct OutboxSyncTests {
       if world.commit != nil { world.writeJournal() }
       if world.toHost.isEmpty { world.carryToDevice() } else { world.carryToHost() }
     }
-    #expect(world.takeReports().last == .diverged)
+    #expect(world.drainReports().last == .diverged)
     #expect(world.synced.count == 3)
-    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.notification("b")))
     world.run()
     #expect(world.display.shown.map(\.text).sorted() == ["a", "b", "ghost"])
   }
@@ -133,13 +133,13 @@ struct OutboxSyncTests {
     world.drain()
     #expect(world.toDevice.isEmpty)
     #expect(world.machine.nextDeadline == world.now + .seconds(1))
-    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.notification("b")))
     world.writeJournal()
     world.pass(.seconds(1))
     #expect(world.synced.isEmpty)
     world.run()
     #expect(world.synced.count == 1)
-    #expect(world.takeReports().last == .synced(rounds: 0))
+    #expect(world.drainReports().last == .synced(rounds: 0))
   }
 
   // MARK: Gone
@@ -151,8 +151,8 @@ struct OutboxSyncTests {
     #expect(world.written.isEmpty)
     #expect(world.reports.isEmpty)
     world.writeJournal()
-    #expect(world.takeReports() == [.gone(Self.number(1), .dismissed)])
-    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.drainReports() == [.gone(Self.number(1), .dismissed)])
+    #expect(world.drainWritten() == [Self.removal(1)])
     world.run()
     #expect(world.display.sources[OutboxWorld.source]?.gone == [:])
     #expect(world.journal.entries.isEmpty)
@@ -166,8 +166,8 @@ struct OutboxSyncTests {
     world.carryToHost()
     world.carryToHost()
     world.run()
-    #expect(world.takeWritten() == [Self.removal(1)])
-    #expect(world.takeReports().count == 1)
+    #expect(world.drainWritten() == [Self.removal(1)])
+    #expect(world.drainReports().count == 1)
   }
 
   @Test func `a gone notification without an entry is confirmed at once, unless its id was never assigned`() {
@@ -182,8 +182,8 @@ struct OutboxSyncTests {
     world.dismiss(1)
     world.connect()
     world.run()
-    #expect(world.takeWritten() == [Self.removal(1)])
-    #expect(world.takeReports() == [.synced(rounds: 0)])
+    #expect(world.drainWritten() == [Self.removal(1)])
+    #expect(world.drainReports() == [.synced(rounds: 0)])
   }
 
   @Test func `an expired one counts at the device until it is confirmed`() {
@@ -193,8 +193,8 @@ struct OutboxSyncTests {
     world.connect()
     world.run()
     #expect(
-      world.takeReports() == [.gone(Self.number(1), .expired), .synced(rounds: 0)])
-    #expect(world.takeWritten() == [Self.removal(1)])
+      world.drainReports() == [.gone(Self.number(1), .expired), .synced(rounds: 0)])
+    #expect(world.drainWritten() == [Self.removal(1)])
     #expect(world.display.sources[OutboxWorld.source]?.items.count == 1)
   }
 
@@ -204,18 +204,18 @@ struct OutboxSyncTests {
     world.carryToHost()
     world.writeJournal()
     world.crash(seed: 4)
-    _ = world.takeReports()
-    _ = world.takeWritten()
+    _ = world.drainReports()
+    _ = world.drainWritten()
     world.connect()
     world.run()
-    #expect(world.takeWritten() == [Self.removal(1)])
-    #expect(world.takeReports() == [.synced(rounds: 1)])
+    #expect(world.drainWritten() == [Self.removal(1)])
+    #expect(world.drainReports() == [.synced(rounds: 1)])
   }
 
   @Test func `gone with newer content is gone`() {
     var world = OutboxWorld.makeLive("a")
     world.disconnect()
-    world.submit(.update(Self.number(1), Self.note("b")))
+    world.submit(.update(Self.number(1), Self.notification("b")))
     world.run()
     world.dismiss(1)
     world.connect()
@@ -230,8 +230,8 @@ struct OutboxSyncTests {
     world.submit(.remove(Self.number(1)))
     world.dismiss(1)
     world.run()
-    #expect(world.takeReports().last == .removed(Self.number(1)))
-    #expect(world.takeWritten() == [Self.removal(1)])
+    #expect(world.drainReports().last == .removed(Self.number(1)))
+    #expect(world.drainWritten() == [Self.removal(1)])
   }
 
   @Test func `expired during its removal it counts until the removal`() {
@@ -243,7 +243,7 @@ struct OutboxSyncTests {
     world.submit(.remove(Self.number(1)))
     world.dismiss(1, .expired)
     world.run()
-    #expect(world.takeReports().contains(.synced(rounds: 0)))
+    #expect(world.drainReports().contains(.synced(rounds: 0)))
     #expect(world.display.sources[OutboxWorld.source]?.items.isEmpty == true)
   }
 
@@ -251,16 +251,16 @@ struct OutboxSyncTests {
   func `a notification refused with a full store but present is shown once`(isChange: Bool) {
     var world = OutboxWorld.makeLive()
     if isChange {
-      world.submit(.add(Self.note("a")))
+      world.submit(.add(Self.notification("a")))
       world.run()
-      world.submit(.update(Self.number(1), Self.note("b")))
+      world.submit(.update(Self.number(1), Self.notification("b")))
     } else {
-      world.submit(.add(Self.note("b")))
+      world.submit(.add(Self.notification("b")))
     }
     world.writeJournal()
     world.carryToDevice()
     world.disconnect()
-    world.submit(.update(Self.number(1), Self.note("c")))
+    world.submit(.update(Self.number(1), Self.notification("c")))
     world.display.nextError = .insufficientResources
     world.connect()
     world.run()
@@ -293,8 +293,8 @@ struct OutboxSyncTests {
     world.display.sources[OutboxWorld.source]?.items[2] = nil
     world.connect()
     world.run()
-    #expect(world.takeReports().contains(.synced(rounds: 1)))
-    #expect(Self.ids(world.takeWritten()).prefix(3) == ["1", "2", "3"])
+    #expect(world.drainReports().contains(.synced(rounds: 1)))
+    #expect(Self.ids(world.drainWritten()).prefix(3) == ["1", "2", "3"])
   }
 
   @Test func `a device that announces no capacity gets everything again`() {
@@ -312,7 +312,7 @@ struct OutboxSyncTests {
     world.machine.receive(.synced(answer), now: world.now)
     world.drain()
     world.run()
-    #expect(Self.ids(world.takeWritten()) == ["1", "2", "3"])
+    #expect(Self.ids(world.drainWritten()) == ["1", "2", "3"])
   }
 
   @Test func `entries without room keep their ids if the device knows them, as its highest too`() {
@@ -334,7 +334,7 @@ struct OutboxSyncTests {
 
   @Test func `a SYNC that the device requested waits for the writes in flight`() {
     var world = OutboxWorld.makeLive("a")
-    world.submit(.add(Self.note("b")))
+    world.submit(.add(Self.notification("b")))
     world.writeJournal()
     world.machine.receive(.resync, now: world.now)
     world.pass(.seconds(2))

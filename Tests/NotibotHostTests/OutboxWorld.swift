@@ -162,12 +162,12 @@ struct OutboxWorld {
     if isConnected { toHost += messages }
   }
 
-  mutating func takeReports() -> [OutboxReport] {
+  mutating func drainReports() -> [OutboxReport] {
     defer { reports = [] }
     return reports
   }
 
-  mutating func takeWritten() -> [String] {
+  mutating func drainWritten() -> [String] {
     defer { written = [] }
     return written.map { String(decoding: $0, as: UTF8.self) }
   }
@@ -176,7 +176,9 @@ struct OutboxWorld {
 
   static func number(_ number: Int64) -> OutboxNumber { OutboxNumber(rawValue: number) }
 
-  static func note(_ text: String, level: NotificationDetails.Level = .active) -> DisplayNotification {
+  static func notification(
+    _ text: String, level: NotificationDetails.Level = .active
+  ) -> DisplayNotification {
     var notification = DisplayNotification(app: "A", title: "T", text: text, timestamp: 7)
     notification.details.level = level
     return notification
@@ -188,11 +190,11 @@ struct OutboxWorld {
   ) -> OutboxWorld {
     var world = OutboxWorld(options)
     world.display.keepsActions = keepsActions
-    for text in texts { world.submit(.add(note(text))) }
+    for text in texts { world.submit(.add(notification(text))) }
     world.connect()
     world.run()
-    _ = world.takeReports()
-    _ = world.takeWritten()
+    _ = world.drainReports()
+    _ = world.drainWritten()
     world.synced = []
     return world
   }

@@ -81,13 +81,13 @@ struct ScriptedDevice {
   }
 
   /// Takes what the host has sent.
-  mutating func takeSent() -> [Frame] {
+  mutating func drainSent() -> [Frame] {
     defer { sent = [] }
     return sent
   }
 
   /// Takes the actions other than writes.
-  mutating func takeActions() -> [HostAction] {
+  mutating func drainActions() -> [HostAction] {
     defer { actions = [] }
     return actions
   }
@@ -174,8 +174,8 @@ struct ScriptedDevice {
     answer.appendLittleEndian(mtu)
     device.receive(pdu(answer, sequence: 0, ack: 1, credit: credit))
     device.pass(.milliseconds(5))
-    _ = device.takeSent()
-    _ = device.takeActions()
+    _ = device.drainSent()
+    _ = device.drainActions()
     return device
   }
 }

@@ -18,12 +18,12 @@ struct SubmissionsTests {
       #expect(!isReported1)
       let hurried = SubmissionRequest(add, token: 2, whenFull: .reject)
       waiting.append(Submissions.Item(request: hurried, group: group))
-      let seen = Self.taken(&waiting)
+      let seen = Self.drainTokens(&waiting)
       #expect(seen == [2])
       let isReported2 = waiting.finish(2, .failure(.full(limit: 1)))
       #expect(isReported2)
-      waiting.noteRoom()
-      let later = Self.taken(&waiting)
+      waiting.handleRoom()
+      let later = Self.drainTokens(&waiting)
       #expect(later == [1])
       _ = waiting.finish(1, .success(.init(number: 5)))
     }
@@ -45,7 +45,7 @@ struct SubmissionsTests {
     }
   }
 
-  private static func taken(_ submissions: inout Submissions) -> [UInt64] {
+  private static func drainTokens(_ submissions: inout Submissions) -> [UInt64] {
     var tokens: [UInt64] = []
     while let item = submissions.next() { tokens.append(item.request.token) }
     return tokens
@@ -54,7 +54,7 @@ struct SubmissionsTests {
   @Test func `they are passed on in order, and each caller gets each result`() async {
     let add = OutboxSubmission.add(Self.notification)
     let results = await results(of: [add, add, add]) { submissions in
-      let seen1 = Self.taken(&submissions)
+      let seen1 = Self.drainTokens(&submissions)
       #expect(seen1 == [0, 1, 2])
       let seen2 = submissions.finish(0, .success(.init(number: 10)))
       #expect(seen2)
@@ -81,10 +81,10 @@ struct SubmissionsTests {
       #expect(!seen7)
       let seen8 = submissions.finish(1, .failure(.full(limit: 1)))
       #expect(!seen8)
-      let seen9 = Self.taken(&submissions)
+      let seen9 = Self.drainTokens(&submissions)
       #expect(seen9 == [2])
-      submissions.noteRoom()
-      let seen10 = Self.taken(&submissions)
+      submissions.handleRoom()
+      let seen10 = Self.drainTokens(&submissions)
       #expect(seen10 == [0, 1, 3])
       for token in 0..<4 {
         let isReported = submissions.finish(UInt64(token), .success(.init(number: 1)))

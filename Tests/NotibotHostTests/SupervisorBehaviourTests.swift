@@ -95,7 +95,7 @@ struct SupervisorBehaviourTests {
   @Test func `a device that shows activity has 10 s`() {
     var port = SupervisedPort.make(.connecting)
     port.pass(.seconds(1))
-    port.machine.noteLife(now: port.now)
+    port.machine.handleSignOfLife(now: port.now)
     #expect(port.passToDeadline() == .seconds(9))
     #expect(port.actions() == [.close])
   }

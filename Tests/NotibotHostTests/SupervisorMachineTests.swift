@@ -85,7 +85,7 @@ struct SupervisorMachineTests {
         leads: [.connecting: (.waiting, [.close]), .up: (.finding, [.close, .findPorts])]),
       Event(name: "suspected", apply: { $0.machine.suspected(now: $0.now) }, leads: [:]),
       Event(name: "recovered", apply: { $0.machine.recovered(now: $0.now) }, leads: [:]),
-      Event(name: "life", apply: { $0.machine.noteLife(now: $0.now) }, leads: [:]),
+      Event(name: "life", apply: { $0.machine.handleSignOfLife(now: $0.now) }, leads: [:]),
       Event(
         name: "time",
         apply: {

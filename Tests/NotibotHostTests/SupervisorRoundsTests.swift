@@ -75,7 +75,7 @@ struct SupervisorRoundsTests {
   @Test func `a sign of life extends the time for a session to 10 s from its request`() {
     var port = SupervisedPort.make(.connecting)
     port.now = port.now + .seconds(1)
-    port.machine.noteLife(now: port.now)
+    port.machine.handleSignOfLife(now: port.now)
     #expect(port.passToDeadline() == .seconds(9))
   }
 

@@ -64,11 +64,11 @@ struct Discovery: Equatable, Sendable {
   /// Takes the answer to `request`: a response of its kind, or an Error Response.
   mutating func receive(_ answer: ATTPDU) -> Progress {
     answers += 1
-    let progress = takeAnswer(answer)
+    let progress = handle(answer)
     return progress == .more && answers >= Self.requestsLimit ? .endless : progress
   }
 
-  private mutating func takeAnswer(_ answer: ATTPDU) -> Progress {
+  private mutating func handle(_ answer: ATTPDU) -> Progress {
     switch (state, answer) {
     case (.service(let from), .readByGroupTypeResponse(let groups)):
       return receive(groups, from: from)

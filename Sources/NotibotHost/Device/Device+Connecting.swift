@@ -126,12 +126,15 @@ extension Device {
 
   /// Serves a channel that is open already; its other end is the device.
   package static func make(
-    on channel: any NIOCore.Channel, port: String, options: DeviceOptions = DeviceOptions(), seed: UInt64
+    on channel: any NIOCore.Channel, carrier: Carrier = .sessions, port: String,
+    options: DeviceOptions = DeviceOptions(), seed: UInt64
   ) async throws -> Device {
     let device = Device(
-      port: port, address: nil, options: options, eventLoop: channel.eventLoop, seed: seed)
+      port: port, address: nil, carrier: carrier, options: options, eventLoop: channel.eventLoop, seed: seed)
     try await channel.eventLoop.submit {
       try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
+      // It can have ended before.
+      if carrier == .connection, !channel.isActive { device.assumeIsolated { $0.receiveEndOfStream() } }
     }.get()
     return device
   }

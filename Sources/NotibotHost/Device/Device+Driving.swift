@@ -16,7 +16,7 @@ extension Device {
 
   func begin() {
     machine.connect(clock: .now(), now: now)
-    obey()
+    drainActions()
   }
 
   func receive(_ buffer: ByteBuffer) {
@@ -25,15 +25,15 @@ extension Device {
 
   func handleWritability(_ isWritable: Bool) {
     machine.handleWritability(isWritable, now: now)
-    obey()
+    drainActions()
   }
 
-  func noteFailure(_ error: any Error) {
+  func recordFailure(_ error: any Error) {
     guard portFailure == nil else { return }
     if let error = error as? PortError {
       portFailure = NotibotError(error)
     } else {
-      portFailure = NotibotError(.portGone, port: port, operation: "read")
+      portFailure = NotibotError(machine.endOfStream, port: port, operation: "read")
       portFailure?.underlying = error
     }
   }
@@ -41,14 +41,14 @@ extension Device {
   func receiveEndOfStream() {
     channel = nil
     machine.receiveEndOfStream(now: now)
-    obey()
-    finish(portFailure ?? NotibotError(.portGone, port: port, operation: "read"))
+    drainActions()
+    finish(portFailure ?? NotibotError(machine.endOfStream, port: port, operation: "read"))
   }
 
   // MARK: Actions
 
   /// Executes all actions of the machine, refills the batches, and arms the timer.
-  func obey() {
+  func drainActions() {
     var hasWritten = false
     repeat {
       while let action = machine.nextAction() {
@@ -78,7 +78,7 @@ extension Device {
     var hasSubmitted = false
     for batch in batches {
       machine.submit(now: now) { id in
-        guard let (index, notification) = batch.takeNext() else { return nil }
+        guard let (index, notification) = batch.popNext() else { return nil }
         waiters[id] = .batch(batch, index: index)
         hasSubmitted = true
         return .send(notification)
@@ -167,7 +167,7 @@ extension Device {
   /// Sends FIN; ends at once if there is no peer, for example before the channel is active.
   func closeSession() {
     machine.close(now: now)
-    obey()
+    drainActions()
     if case .closing = state, machine.isClosed {
       finish(NotibotError(.closed, port: port, operation: "close"))
     }
@@ -196,14 +196,14 @@ extension Device {
   // MARK: Time
 
   private func armTimer() {
-    guard let deadline = inPlace(&machine, { $0.nextDeadline }) else { return }
+    guard let deadline = withoutCopy(&machine, { $0.nextDeadline }) else { return }
     timer.arm(for: NIODeadline(deadline), on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
 
   private func fire() {
     guard timer.fires(on: eventLoop) else { return }
     machine.handleTimeout(now: now)
-    obey()
+    drainActions()
   }
 }
 
@@ -214,7 +214,7 @@ extension SessionEnd {
     case .deviceRestarted, .unknownToDevice, .closedByDevice, .silent: true
     case .closed, .noAnswer, .refused, .applicationStalled, .transactionTimedOut, .bearerBroken,
       .profileMissing,
-      .portGone:
+      .portGone, .connectionLost:
       false
     }
   }

@@ -25,9 +25,19 @@ public actor Device {
     case renewal
   }
 
+  /// What a channel carries.
+  package enum Carrier: Sendable {
+    /// Frames, in sessions.
+    case sessions
+    /// Records of one PDU, as over BLE.
+    case connection
+  }
+
   nonisolated let eventLoop: any EventLoop
   /// The port as the user named it.
   public nonisolated let port: String
+  /// Whether its channel carries frames, or the records of a connection.
+  package nonisolated let carrier: Carrier
   /// The opened address; `nil` for a channel that was already open.
   package nonisolated let address: PortAddress?
   /// Events of the device and of the connection, for one consumer: a second one gets the events
@@ -36,7 +46,7 @@ public actor Device {
 
   let options: DeviceOptions
   let eventSink: AsyncThrowingStream<Event, any Error>.Continuation
-  var machine: HostMachine
+  var machine: any DeviceMachine
   var channel: (any NIOCore.Channel)?
   var state = State.connecting([])
   var timer = DriverTimer()
@@ -56,11 +66,13 @@ public actor Device {
 
   /// - Parameter seed: for nonces; must differ from run to run.
   init(
-    port: String, address: PortAddress?, options: DeviceOptions, eventLoop: any EventLoop, seed: UInt64
+    port: String, address: PortAddress?, carrier: Carrier = .sessions, options: DeviceOptions,
+    eventLoop: any EventLoop, seed: UInt64
   ) {
     self.eventLoop = eventLoop
     self.port = port
     self.address = address
+    self.carrier = carrier
     self.options = options
     var configuration = HostConfiguration()
     configuration.connectTimeout = options.connectTimeout
@@ -70,7 +82,11 @@ public actor Device {
     case .never, .always: configuration.reconnectTimeout = nil
     case .within(let limit): configuration.reconnectTimeout = limit
     }
-    machine = HostMachine(configuration: configuration, seed: seed)
+    machine =
+      switch carrier {
+      case .sessions: HostMachine(configuration: configuration, seed: seed)
+      case .connection: ConnectionMachine(configuration: configuration)
+      }
     let (stream, sink) = AsyncThrowingStream<Event, any Error>.makeStream(
       bufferingPolicy: .bufferingNewest(options.eventsLimit))
     events = Events(stream: stream)
@@ -126,7 +142,7 @@ public actor Device {
           key: key, window: window, report: report, continuation: continuation
         ) { iterator.next() }
         batches.append(batch)
-        obey()
+        drainActions()
       }
     } onCancel: {
       eventLoop.execute { self.assumeIsolated { $0.cancelBatch(key) } }
@@ -170,7 +186,7 @@ public actor Device {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         waiters[id] = .caller(continuation, operation: operation)
-        obey()
+        drainActions()
       }
     } onCancel: {
       // The request may already be in flight; only the wait for it ends here.

@@ -26,7 +26,7 @@ final class DeviceHandler: ChannelInboundHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    device.assumeIsolated { $0.obey() }
+    device.assumeIsolated { $0.drainActions() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -35,7 +35,7 @@ final class DeviceHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    device.assumeIsolated { $0.noteFailure(error) }
+    device.assumeIsolated { $0.recordFailure(error) }
     context.close(promise: nil)
   }
 

@@ -150,6 +150,8 @@ extension NotibotError {
         (.incompatible, "the device has no Notibot service", "check that it runs Notibot firmware")
       case .portGone:
         (.linkLost, "the device was disconnected", "check the cable and the power supply, then connect again")
+      case .connectionLost:
+        (.linkLost, "the connection was lost", "check that the device runs, then connect again")
       }
     self.init(code: code, port: port, operation: operation, reason: reason, hint: hint, underlying: end)
   }
@@ -196,6 +198,7 @@ extension BearerFault: CustomStringConvertible {
     switch self {
     case .answersAnotherRequest(let expected, let seen):
       "the device answered request 0x\(hex(seen)) instead of the oldest, 0x\(hex(expected))"
+    case .badRecord: "a record of the connection has a length that no PDU has"
     case .endlessDiscovery(let requests):
       "the device's list of attributes does not end within \(requests) requests"
     case .malformedAnswer(let opcode): "the device's answer to request 0x\(hex(opcode)) is malformed"

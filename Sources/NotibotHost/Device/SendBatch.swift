@@ -55,7 +55,7 @@ final class SendBatch {
   }
 
   /// The next notification and its index, while the window has room.
-  func takeNext() -> (index: Int, notification: DisplayNotification)? {
+  func popNext() -> (index: Int, notification: DisplayNotification)? {
     guard case .running = state, case .more(let next) = supply, taken - answered < window else { return nil }
     guard let notification = next() else {
       supply = .exhausted

@@ -58,7 +58,7 @@ package struct ForwardRoutes: Sendable {
   }
 
   /// The client submits no more: its sink ends when it waits for nothing.
-  package mutating func noteEnd(of client: Int) {
+  package mutating func handleEnd(of client: Int) {
     clients[client]?.hasEnded = true
     endIfDone(client)
   }
@@ -72,14 +72,15 @@ package struct ForwardRoutes: Sendable {
     return true
   }
 
-  /// Called before a submission is passed on; each is followed by `noteQueued` or `noteRejection`.
-  package mutating func noteSubmission(of client: Int) {
+  /// Called before a submission is passed on; each is followed by `recordQueued` or
+  /// `recordRejection`.
+  package mutating func recordSubmission(of client: Int) {
     clients[client]?.submitted += 1
     clients[client]?.pace.add()
   }
 
   /// A submission is done without a notification of its own.
-  package mutating func noteRejection(of client: Int) {
+  package mutating func recordRejection(of client: Int) {
     clients[client]?.submitted -= 1
     clients[client]?.pace.remove()
     endIfDone(client)
@@ -87,13 +88,13 @@ package struct ForwardRoutes: Sendable {
 
   /// The key of a submission was accepted before: later results are for this client, unless the
   /// first one is still connected. They can be over: the connection does not wait for them.
-  package mutating func noteDuplicate(_ number: Int64, of client: Int) {
+  package mutating func recordDuplicate(_ number: Int64, of client: Int) {
     guard clients[client] != nil, routes[number] == nil else { return }
     setRoute(of: number, Route(client: client, stage: .repeated))
   }
 
   /// A submission is in the outbox: the client waits for its result.
-  package mutating func noteQueued(_ number: Int64, of client: Int) {
+  package mutating func recordQueued(_ number: Int64, of client: Int) {
     guard clients[client] != nil else { return }
     clients[client]?.submitted -= 1
     clients[client]?.pace.remove()
@@ -118,7 +119,7 @@ package struct ForwardRoutes: Sendable {
   }
 
   /// Called after a result was sent: removes delivered notifications.
-  package mutating func note(_ report: ForwardingReport, of number: Int64) {
+  package mutating func record(_ report: ForwardingReport, of number: Int64) {
     switch report {
     case .gone, .expired, .removed, .outcomeUnknown: routes[number] = nil
     case .delivered, .refused: routes[number]?.stage = .delivered

@@ -23,15 +23,15 @@ extension Forwarder {
     let loop = eventLoop
     events.backlog.whenRelieved { [weak self] in
       guard let forwarder = self else { return }
-      loop.execute { forwarder.assumeIsolated { $0.obey() } }
+      loop.execute { forwarder.assumeIsolated { $0.drainActions() } }
     }
     journalThread.start()
     machine.start(now: tick())
-    obey()
+    drainActions()
   }
 
   /// Submits queued submissions, executes all actions of the machine, and arms the timer.
-  func obey() {
+  func drainActions() {
     var hasWritten = false
     repeat {
       while let action = machine.nextAction() {
@@ -83,24 +83,24 @@ extension Forwarder {
       let acceptance = Acceptance(number: number, isDuplicate: true, hasKeyConflict: keyConflict)
       _ = submissions.finish(token, .success(acceptance))
     case .rejected(let rejection, let token):
-      if case .full(let limit) = rejection { noteFull(limit) }
+      if case .full(let limit) = rejection { handleFull(limit) }
       guard submissions.finish(token, .failure(rejection)) else { return awaitRoom() }
     case .delivered, .refused, .gone, .expired, .removed, .action, .outcomeUnknown, .full, .storeFull,
       .synced, .diverged, .newSource:
       break
     }
-    if report.makesRoom { noteRoom() }
+    if report.makesRoom { handleRoom() }
     options.journalStep()
     yield(report)
   }
 
-  private func noteFull(_ limit: Int) {
+  private func handleFull(_ limit: Int) {
     if !isFull { yield(.full(limit: limit)) }
     isFull = true
   }
 
-  private func noteRoom() {
-    submissions.noteRoom()
+  private func handleRoom() {
+    submissions.handleRoom()
     waitingForRoom?.cancel()
     waitingForRoom = nil
     if machine.entriesCount <= options.entriesLimit / 2 { isFull = false }
@@ -133,7 +133,7 @@ extension Forwarder {
       yield(.change(change))
     }
     guard case .ended = change.state, case .openFailed(let failure) = change.reason else { return }
-    noteFailure(NotibotError(failure))
+    handleFailure(NotibotError(failure))
   }
 
   // MARK: The journal
@@ -141,17 +141,20 @@ extension Forwarder {
   private func commit(_ changes: [JournalChange]) {
     let (journal, step, willTake) = (journal, options.journalStep, options.willTakePresses)
     let presses = willTake == nil ? [] : machine.pressesInCommit
+    let willDismiss = options.willTakeDismissals
+    let dismissals = willDismiss == nil ? [] : machine.dismissalsInCommit
     let (willRenew, renewal) = (options.willRenew, renewedSource(in: changes))
     let done = journalThread.runIfActive(eventLoop: eventLoop) { () -> Result<Void, JournalError> in
       step()
       if !presses.isEmpty { try willTake?(presses) }
+      if !dismissals.isEmpty { try willDismiss?(dismissals) }
       if let renewal { try willRenew?(renewal) }
       let result = Result { () throws(JournalError) in try journal.apply(changes) }
       step()
       return result
     }
     done.whenComplete { result in
-      self.assumeIsolated { $0.noteCommit(result.flatMap { $0.mapError { $0 as any Error } }) }
+      self.assumeIsolated { $0.handleCommit(result.flatMap { $0.mapError { $0 as any Error } }) }
     }
   }
 
@@ -164,16 +167,16 @@ extension Forwarder {
     return nil
   }
 
-  private func noteCommit(_ result: Result<Void, any Error>) {
+  private func handleCommit(_ result: Result<Void, any Error>) {
     switch result {
     case .success: machine.committed(now: tick())
     case .failure(let error):
-      noteFailure(
+      handleFailure(
         (error as? JournalError).map(NotibotError.init)
           ?? NotibotError(.notSent(.closed), port: port, operation: "forward to"))
       machine.commitFailed(now: now)
     }
-    obey()
+    drainActions()
   }
 
   // MARK: Ports
@@ -187,17 +190,17 @@ extension Forwarder {
     NIOSingletons.posixBlockingThreadPool.runIfActive(eventLoop: eventLoop) {
       Result { () throws(PortError) in try ports.candidates(for: name, isPinned: isPinned) }
     }.whenComplete { result in
-      self.assumeIsolated { $0.noteFound(result.flatMap { $0.mapError { $0 as any Error } }) }
+      self.assumeIsolated { $0.handleFound(result.flatMap { $0.mapError { $0 as any Error } }) }
     }
   }
 
-  private func noteFound(_ result: Result<[PortAddress], any Error>) {
+  private func handleFound(_ result: Result<[PortAddress], any Error>) {
     isSearching = false
     switch result {
     case .success(let addresses): machine.portsFound(addresses.map(\.description), now: now)
     case .failure(let error): machine.openFailed(failure(error), now: now)
     }
-    obey()
+    drainActions()
   }
 
   private func open(_ path: String) {
@@ -216,7 +219,7 @@ extension Forwarder {
     }
     released = opening.flatMap(\.closeFuture)
     opening.whenFailure { error in
-      self.assumeIsolated { $0.noteOpenFailure(error, number: number) }
+      self.assumeIsolated { $0.handleOpenFailure(error, number: number) }
     }
   }
 
@@ -226,10 +229,10 @@ extension Forwarder {
     guard line.isOpening, line.number == number else { throw CancellationError() }
   }
 
-  private func noteOpenFailure(_ error: any Error, number: Int) {
+  private func handleOpenFailure(_ error: any Error, number: Int) {
     guard line.fail(number) else { return }
     machine.openFailed(failure(error), now: now)
-    obey()
+    drainActions()
   }
 
   private func failure(_ error: any Error) -> PortFailure {
@@ -258,15 +261,15 @@ extension Forwarder {
   func watchArrivals() async {
     guard !name.isRemote else { return }
     let arrivals = try? await PortArrivals.watch(path: name.address?.path, on: eventLoop) { [weak self] _ in
-      self?.assumeIsolated { $0.notePortsChanged() }
+      self?.assumeIsolated { $0.handlePortsChanged() }
     }
     self.arrivals = arrivals
   }
 
-  private func notePortsChanged() {
+  private func handlePortsChanged() {
     guard case .running = state else { return }
     machine.portsChanged(now: tick())
-    obey()
+    drainActions()
   }
 
   // MARK: From the channel
@@ -277,7 +280,7 @@ extension Forwarder {
       return
     }
     machine.portOpened(now: tick())
-    obey()
+    drainActions()
   }
 
   func receive(_ buffer: ByteBuffer, number: Int) {
@@ -287,25 +290,25 @@ extension Forwarder {
 
   func handleReadComplete(number: Int) {
     guard line.isOpen(number) else { return }
-    obey()
+    drainActions()
   }
 
   func handleWritability(_ isWritable: Bool, number: Int) {
     guard line.isOpen(number) else { return }
     machine.handleWritability(isWritable, now: now)
-    obey()
+    drainActions()
   }
 
   func receiveEndOfStream(number: Int) {
     guard line.end(number) else { return }
     machine.receiveEndOfStream(now: now)
-    obey()
+    drainActions()
   }
 
   // MARK: Time
 
   private func armTimer() {
-    guard let deadline = inPlace(&machine, { $0.nextDeadline }) else { return }
+    guard let deadline = withoutCopy(&machine, { $0.nextDeadline }) else { return }
     if case .ended = state { return }
     timer.arm(for: NIODeadline(deadline), on: eventLoop) { self.assumeIsolated { $0.fire() } }
   }
@@ -314,7 +317,7 @@ extension Forwarder {
     guard timer.fires(on: eventLoop) else { return }
     if case .ended = state { return }
     machine.handleTimeout(now: tick())
-    obey()
+    drainActions()
   }
 }
 

@@ -173,7 +173,7 @@ public actor Forwarder {
       await withCheckedContinuation { continuation in
         let group = SubmissionGroup(key: key, count: batch.count, continuation: continuation)
         for request in batch { submissions.append(Submissions.Item(request: request, group: group)) }
-        obey()
+        drainActions()
       }
     } onCancel: {
       eventLoop.execute { self.assumeIsolated { $0.cancelSubmissions(of: key) } }
@@ -213,7 +213,7 @@ public actor Forwarder {
           }
         }
       }
-      obey()
+      drainActions()
     }
     try await ended()
   }
@@ -294,11 +294,11 @@ public actor Forwarder {
     guard case .running = state else { return }
     state = .stopping(error)
     machine.stop(now: now)
-    obey()
+    drainActions()
   }
 
   /// The machine ended for this reason.
-  func noteFailure(_ error: NotibotError) {
+  func handleFailure(_ error: NotibotError) {
     switch state {
     case .running, .stopping(nil): state = .stopping(error)
     case .stopping, .ended: break

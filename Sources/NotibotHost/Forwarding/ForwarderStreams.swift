@@ -75,7 +75,7 @@ extension Forwarder {
 
       package mutating func next() async -> Event? {
         guard let event = await iterator.next() else { return nil }
-        backlog.take()
+        backlog.remove()
         return event
       }
     }
@@ -108,7 +108,7 @@ final class ReportBacklog: Sendable {
 
   func add() { state.withLock { $0.count += 1 } }
 
-  func take() {
+  func remove() {
     let call = state.withLock { state -> (@Sendable () -> Void)? in
       state.count -= 1
       guard state.isCallDue, state.count <= limit / 2 else { return nil }

@@ -51,7 +51,7 @@ extension ForwardingMachine {
       switch action {
       case .write(let bytes): actions.append(.write(bytes))
       case .text(let bytes):
-        supervisor.noteLife(now: now)
+        supervisor.handleSignOfLife(now: now)
         actions.append(.text(bytes))
       case .completed(let id, let result): complete(id, result, now: now)
       case .event(let event): receive(event, now: now)

@@ -246,6 +246,11 @@ package struct ForwardingMachine: Equatable, Sendable {
     outbox.journal.pressesInCommit.compactMap(TakenPress.init)
   }
 
+  /// The notifications whose dismissal the commit in progress takes.
+  package var dismissalsInCommit: [ForwardingReport.Number] {
+    outbox.journal.dismissalsInCommit.map(\.rawValue)
+  }
+
   /// Notifications in the outbox.
   package var entriesCount: Int { outbox.entriesCount }
 

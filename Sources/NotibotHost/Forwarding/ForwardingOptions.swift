@@ -20,7 +20,8 @@ public struct ForwardingOptions: Sendable {
   /// Queued changes of the connection, at most, 1...1 000 000; beyond that the oldest are dropped.
   public var changesLimit = 256
   /// Whether changes of the connection are among `Forwarder.events`, in one order with the reports,
-  /// instead of in `changes`. While `reportsLimit` events are queued they are dropped.
+  /// instead of in `changes`, so that a slow consumer of changes cannot print `up` behind the
+  /// `synced` of the same session. While `reportsLimit` events are queued they are dropped.
   package var mergesChanges = false
   /// The only device to write to, at any port; `nil`: the first device that answers, or the one
   /// named by the port.
@@ -37,6 +38,9 @@ public struct ForwardingOptions: Sendable {
   /// again. If it throws, the press is not taken, and the forwarder ends as with a journal that
   /// cannot be written.
   package var willTakePresses: (@Sendable ([TakenPress]) throws -> Void)?
+
+  /// The same for the commit that takes dismissals of notifications.
+  package var willTakeDismissals: (@Sendable ([ForwardingReport.Number]) throws -> Void)?
 
   /// Called once, on any thread, when the outbox is locked and before anything of it is changed. If
   /// it throws, the outbox is closed.

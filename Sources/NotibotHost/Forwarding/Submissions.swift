@@ -60,7 +60,7 @@ struct Submissions {
   }
 
   /// An entry can have left the outbox: rejected submissions are tried again.
-  mutating func noteRoom() { overflowCount = 0 }
+  mutating func handleRoom() { overflowCount = 0 }
 
   /// Passes a result to its caller. Returns whether to report it: an overflow is not reported, but
   /// tried again.

@@ -104,7 +104,8 @@ package final class Journal: Sendable {
   /// Without changes, it makes sure that all earlier ones still are where they are looked for.
   ///
   /// Throws `.diskFull` if there was no space: then nothing has changed, and the call can be
-  /// retried. After any other error the outcome is unknown, and all further calls throw it again:
+  /// retried. After any other error the outcome is unknown, because the kernel can discard the
+  /// pages of a failed sync and report success the next time. All further calls throw it again:
   /// close the journal and open it again to find out.
   package func apply(_ changes: [JournalChange]) throws(JournalError) {
     let result = state.withLock { state -> Result<Void, JournalError> in

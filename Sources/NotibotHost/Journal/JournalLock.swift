@@ -29,9 +29,9 @@ struct JournalLock: ~Copyable, Sendable {
     (self.descriptor, self.path) = (descriptor, path)
   }
 
-  /// Takes the lock of the journal at `path`, with all symbolic links resolved. Throws `.locked` if
-  /// it is held.
-  static func take(for journal: JournalPath, operation: String) throws(JournalError) -> JournalLock {
+  /// Acquires the lock of the journal at `path`, with all symbolic links resolved. Throws `.locked`
+  /// if it is held.
+  static func acquire(for journal: JournalPath, operation: String) throws(JournalError) -> JournalLock {
     let path = journal.resolved + ".lock"
     // A holder removes the file when it releases the lock, so the file opened here can be gone once
     // it is locked. The number of attempts is limited.

@@ -76,7 +76,7 @@ struct JournalOpening {
 
   static func lock(_ place: JournalPath, for access: Journal.Access) throws(JournalError) -> JournalLock? {
     switch access {
-    case .forwarding, .maintaining: try JournalLock.take(for: place, operation: "open")
+    case .forwarding, .maintaining: try JournalLock.acquire(for: place, operation: "open")
     case .reading: nil
     }
   }

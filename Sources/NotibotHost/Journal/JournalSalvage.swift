@@ -60,7 +60,7 @@ package struct JournalSalvage: Hashable, Sendable {
     if pages.freePages == nil {
       findings.append("its list of free pages cannot be read: some notifications may be done with already")
     }
-    take(pages.cells(), version: image.bytes.bigEndian(at: 60, as: UInt32.self) ?? 0)
+    readRows(of: pages.cells(), version: image.bytes.bigEndian(at: 60, as: UInt32.self) ?? 0)
   }
 
   /// If the header of a file is damaged, the page size is that of its log, or SQLite's default.
@@ -148,7 +148,7 @@ package struct JournalSalvage: Hashable, Sendable {
   private struct FoundRows<Value> {
     private(set) var rows: [Int64: Found<Value>] = [:]
 
-    mutating func take(_ row: Found<Value>, number: Int64) {
+    mutating func add(_ row: Found<Value>, number: Int64) {
       if let other = rows[number], other.commit > row.commit { return }
       rows[number] = row
     }
@@ -162,7 +162,7 @@ package struct JournalSalvage: Hashable, Sendable {
     var values: [Value] { rows.sorted { $0.key < $1.key }.map(\.value.value) }
   }
 
-  private mutating func take(_ cells: [JournalPages.Cell], version: UInt32) {
+  private mutating func readRows(of cells: [JournalPages.Cell], version: UInt32) {
     var found = FoundRows<OutboxEntry>()
     var foundKeys = FoundRows<KeyRecord>()
     var foundPresses = FoundRows<TakenPresses>()
@@ -170,11 +170,11 @@ package struct JournalSalvage: Hashable, Sendable {
     var unreadable: Set<Int64> = []
     for cell in cells {
       if let row = Self.found(in: cell) {
-        found.take(row, number: cell.rowID)
+        found.add(row, number: cell.rowID)
       } else if let row = Self.foundKey(in: cell) {
-        foundKeys.take(row, number: cell.rowID)
+        foundKeys.add(row, number: cell.rowID)
       } else if let row = Self.foundPresses(in: cell) {
-        foundPresses.take(row, number: cell.rowID)
+        foundPresses.add(row, number: cell.rowID)
       } else if let row = Self.totals(in: cell) {
         if row.commits >= totals?.commits ?? 0 { totals = row }
       } else if cell.isInLeaf {
@@ -182,7 +182,7 @@ package struct JournalSalvage: Hashable, Sendable {
       }
     }
     if found.rows.isEmpty, totals == nil, (1...2).contains(version) {
-      return takeUnchecked(cells, version: Int(version))
+      return readUncheckedRows(of: cells, version: Int(version))
     }
     entries = found.values
     keys = foundKeys.values
@@ -253,7 +253,7 @@ package struct JournalSalvage: Hashable, Sendable {
   }
 
   /// Versions 1 and 2 have no checksums: each row that can be an entry is accepted as one.
-  private mutating func takeUnchecked(_ cells: [JournalPages.Cell], version: Int) {
+  private mutating func readUncheckedRows(of cells: [JournalPages.Cell], version: Int) {
     findings.append("it is of version \(version), which has no checksums: read what you get")
     var unique: [OutboxNumber: OutboxEntry] = [:]
     for cell in cells {

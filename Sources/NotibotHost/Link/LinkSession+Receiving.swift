@@ -16,7 +16,7 @@ extension LinkSession {
     case .closed: receiveClosed(frame)
     case .opening(let opening): receive(frame, opening: opening, now: now)
     case .open:
-      guard var link = takeOpenLink() else { return }
+      guard var link = removeOpenLink() else { return }
       switch receive(frame, link: &link, now: now) {
       case .stays: state = .open(link)
       case .ends(let reason): end(reason)
@@ -25,6 +25,8 @@ extension LinkSession {
     }
   }
 
+  /// A frame of another session gets no RST (LNK-20): this host has sent a SYN or is about to, so
+  /// an RST would not inform the device.
   private mutating func receiveClosed(_ frame: Frame) {
     switch frame.header.type {
     case .udata where frame.header.session == 0: receiveUnnumberedData(frame)
@@ -103,7 +105,7 @@ extension LinkSession {
         statistics.foreign += 1
         return .stays
       }
-      if frame.header.session != 0 { noteReceived(link: &link, now: now) }
+      if frame.header.session != 0 { markAlive(link: &link, now: now) }
       receiveUnnumberedData(frame)
       return .stays
     case .data, .ack, .nak, .ping, .pong, .fin:
@@ -116,7 +118,7 @@ extension LinkSession {
         return .stays
       }
     }
-    noteReceived(link: &link, now: now)
+    markAlive(link: &link, now: now)
     let isAckValid = acknowledge(frame.header, link: &link, now: now)
     switch type {
     case .data: receiveData(frame, link: &link, now: now)
@@ -171,7 +173,7 @@ extension LinkSession {
     case .held(needsNAK: true): emitNAK(link: &link)
     case .outOfWindow:
       statistics.outOfWindow += 1
-      if link.receiving.takeOutOfWindowAnswer(now: now) { emit(.ack, link: &link) }
+      if link.receiving.acquireOutOfWindowAnswer(now: now) { emit(.ack, link: &link) }
     }
   }
 
@@ -204,8 +206,8 @@ extension LinkSession {
     return true
   }
 
-  private mutating func noteReceived(link: inout OpenLink, now: Instant) {
-    if link.noteReceived(now: now) { actions.append(.recovered) }
+  private mutating func markAlive(link: inout OpenLink, now: Instant) {
+    if link.markAlive(now: now) { actions.append(.recovered) }
   }
 
   // MARK: Closing

@@ -14,7 +14,7 @@ extension LinkSession {
         repeatSyn(opening, now: now)
       }
     case .open:
-      guard var link = takeOpenLink() else { return }
+      guard var link = removeOpenLink() else { return }
       switch handleTimeout(link: &link, now: now) {
       case .stays: state = .open(link)
       case .ends(let reason): end(reason)
@@ -33,7 +33,7 @@ extension LinkSession {
   /// Serialises the frames that can be sent: new DATA as credit allows, then an acknowledgement if
   /// one is still due.
   package mutating func flush(now: Instant) {
-    guard var link = takeOpenLink() else { return }
+    guard var link = removeOpenLink() else { return }
     sendWaiting(link: &link, now: now)
     if link.receiving.owesAck(now: now) { acknowledge(link: &link) }
     state = .open(link)
@@ -50,7 +50,7 @@ extension LinkSession {
     case .running(let since, let deadline) where now >= deadline:
       if isWritable {
         statistics.resendTimeouts += 1
-        link.noteResendTimeout(startedAt: since, now: now)
+        link.handleResendTimeout(startedAt: since, now: now)
         emit(link.sending.resendExpired(), link: &link)
       } else {
         link.postponeResend(now: now)

@@ -100,7 +100,7 @@ package struct LinkSession: Equatable, Sendable {
   /// Queues a payload for a channel, to be sent as credit allows. Returns false, and queues
   /// nothing, if no session is open or the queue is full.
   package mutating func send(_ payload: [UInt8], on channel: Channel = .att) -> Bool {
-    guard var link = takeOpenLink() else { return false }
+    guard var link = removeOpenLink() else { return false }
     defer { state = .open(link) }
     return link.sending.enqueue(channel: channel, payload: payload)
   }
@@ -138,7 +138,7 @@ package struct LinkSession: Equatable, Sendable {
   }
 
   /// Returns the bytes for the line, and clears them.
-  package mutating func takeOutput() -> [UInt8] {
+  package mutating func drainOutput() -> [UInt8] {
     defer { output = [] }
     return output
   }
@@ -186,7 +186,7 @@ package struct LinkSession: Equatable, Sendable {
   /// Moves the open session out of the state, so that its arrays are changed in place and not
   /// copied; the caller puts it back, or ends the session. `nil`, and nothing changes, in any other
   /// state.
-  mutating func takeOpenLink() -> OpenLink? {
+  mutating func removeOpenLink() -> OpenLink? {
     guard case .open = state else { return nil }
     var taken = State.closed
     swap(&taken, &state)
@@ -218,8 +218,8 @@ package struct LinkSession: Equatable, Sendable {
       // Wraps: numbers on the wire are modulo 256.
       sequence: UInt8(truncatingIfNeeded: number), ack: link.receiving.ack, credit: link.receiving.credit)
     guard write(header, payload: payload) else { return }
-    link.receiving.noteAcknowledged()
-    if type == .nak { link.receiving.noteBitmapSent() }
+    link.receiving.markAcknowledged()
+    if type == .nak { link.receiving.markBitmapSent() }
   }
 
   @discardableResult

@@ -65,7 +65,7 @@ struct OpenLink: Equatable, Sendable {
   }
 
   /// A valid frame of the session was received. Returns whether the session had been suspect.
-  mutating func noteReceived(now: Instant) -> Bool {
+  mutating func markAlive(now: Instant) -> Bool {
     receivedAt = now
     pingAt = now.after(ns: Self.pingIntervalNs)
     guard health == .suspect else { return false }
@@ -88,7 +88,7 @@ struct OpenLink: Equatable, Sendable {
 
   /// The timer expired: it doubles if the line has been silent since its start; otherwise it keeps
   /// its value.
-  mutating func noteResendTimeout(startedAt: Instant, now: Instant) {
+  mutating func handleResendTimeout(startedAt: Instant, now: Instant) {
     if receivedAt <= startedAt, doublings < Self.doublingsLimit { doublings += 1 }
     resendTimer = .running(since: now, deadline: now.after(ns: resendTimeoutNs))
   }

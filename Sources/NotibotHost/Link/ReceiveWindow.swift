@@ -113,7 +113,7 @@ struct ReceiveWindow: Equatable, Sendable {
       heldCount += 1
       heldBytes += item.decodedSizeBytes
     }
-    return .held(needsNAK: noteOutOfOrder(number, now: now))
+    return .held(needsNAK: recordOutOfOrder(number, now: now))
   }
 
   /// Whether frames after a gap are held.
@@ -142,17 +142,17 @@ struct ReceiveWindow: Equatable, Sendable {
   }
 
   /// A frame with `ack` and `credit` was sent.
-  mutating func noteAcknowledged() {
+  mutating func markAcknowledged() {
     debt = .none
   }
 
   /// A NAK with the bitmap was sent.
-  mutating func noteBitmapSent() {
+  mutating func markBitmapSent() {
     bitmapDebt = .none
   }
 
   /// Whether an out-of-window frame can be answered now; if so, the answer counts as sent (LNK-32).
-  mutating func takeOutOfWindowAnswer(now: Instant) -> Bool {
+  mutating func acquireOutOfWindowAnswer(now: Instant) -> Bool {
     if let last = outOfWindowAckAt, now.nanoseconds(since: last) < Self.outOfWindowAckIntervalNs {
       return false
     }
@@ -181,7 +181,7 @@ struct ReceiveWindow: Equatable, Sendable {
 
   /// Returns whether the frame opened a gap; the report of any other out-of-order frame can wait
   /// (LNK-33).
-  private mutating func noteOutOfOrder(_ number: Int, now: Instant) -> Bool {
+  private mutating func recordOutOfOrder(_ number: Int, now: Instant) -> Bool {
     switch order {
     case .inOrder:
       order = .missing(highestHeld: number)

@@ -137,7 +137,8 @@ struct SendWindow: Equatable, Sendable {
     for index in unacknowledged.indices.dropFirst().prefix(64) where held >> UInt64(index - 1) & 1 == 1 {
       setHeld(true, at: index)
     }
-    // First transmissions are in the order of the numbers.
+    // First transmissions are in the order of the numbers. A held frame counts by its first one: if
+    // it was sent twice, it is unknown which one arrived (LNK-34).
     guard let newest = unacknowledged.last(where: \.isHeld)?.firstSending else { return [] }
     return resend { $0.lastSending < newest }
   }

@@ -26,6 +26,8 @@ package enum SessionEnd: Error, Hashable, Sendable {
   case profileMissing
   /// The port is gone: end of stream.
   case portGone
+  /// The connection has ended, without a session.
+  case connectionLost
 }
 
 /// The defect of an answer. Source: PROTOCOL.md section 5.
@@ -36,4 +38,6 @@ package enum BearerFault: Hashable, Sendable {
   case malformedAnswer(opcode: UInt8)
   /// This many requests were answered, and discovery is still not complete.
   case endlessDiscovery(requests: Int)
+  /// A record of the connection is empty, or longer than any PDU.
+  case badRecord
 }

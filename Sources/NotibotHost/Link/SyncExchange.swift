@@ -17,7 +17,7 @@ package struct SyncStatistics: Equatable, Sendable {
 
 /// The SYNCs of one session; each has one answer.
 ///
-/// A SYNC is *queued* (`submit`) → *sent* (`noteSent`) → answered (`receive`), or overdue 30 s
+/// A SYNC is *queued* (`submit`) → *sent* (`handleSent`) → answered (`receive`), or overdue 30 s
 /// after it was sent. `end` discards all of them.
 struct SyncExchange: Equatable, Sendable {
   private struct Awaited: Equatable {
@@ -42,7 +42,7 @@ struct SyncExchange: Equatable, Sendable {
   }
 
   /// The oldest queued SYNC was sent.
-  mutating func noteSent(now: Instant) {
+  mutating func handleSent(now: Instant) {
     guard let source = queued.popFirst() else { return }
     awaited.append(Awaited(source: source, sentAt: now))
     statistics.requests += 1

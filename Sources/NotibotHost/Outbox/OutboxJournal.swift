@@ -149,6 +149,15 @@ struct OutboxJournal: Equatable, Sendable {
     }
   }
 
+  /// The notifications whose dismissal the commit in progress takes.
+  var dismissalsInCommit: [OutboxNumber] {
+    guard case .committing(let commit) = state else { return [] }
+    return commit.effects.compactMap { effect in
+      guard case .report(.gone(let number, .dismissed)) = effect else { return nil }
+      return number
+    }
+  }
+
   /// Whether all marks of an entry up to the `mark`-th of all are durable.
   func isDurable(_ number: OutboxNumber, upTo mark: UInt64) -> Bool {
     if let first = marked[number], first <= mark { return false }
@@ -159,7 +168,7 @@ struct OutboxJournal: Equatable, Sendable {
   // MARK: Committing
 
   /// The next commit, unless one is in progress or nothing is marked.
-  mutating func nextCommit(of shelf: OutboxShelf, header: JournalHeader) -> [JournalChange]? {
+  mutating func nextCommit(of entries: OutboxEntries, header: JournalHeader) -> [JournalChange]? {
     guard state == .idle, hasMarks else { return nil }
     var changes = forgotten.map(JournalChange.deleteKey)
     forgotten = []
@@ -171,7 +180,7 @@ struct OutboxJournal: Equatable, Sendable {
     commit.effects = commonEffects
     commonEffects = []
     if !presses.isEmpty {
-      let taken = presses.take()
+      let taken = presses.drain()
       changes += taken.changes
       if !taken.presses.isEmpty { commit.effects.append(.pressesTaken(taken.presses)) }
     }
@@ -181,7 +190,7 @@ struct OutboxJournal: Equatable, Sendable {
       let number = order.removeFirst()
       commit.marks[number] = marked.removeValue(forKey: number)
       commit.effects += effects.removeValue(forKey: number) ?? []
-      changes.append(shelf[number].map { .put($0) } ?? .delete(number))
+      changes.append(entries[number].map { .put($0) } ?? .delete(number))
       changes += (keys.removeValue(forKey: number) ?? []).map(JournalChange.putKey)
     }
     state = .committing(commit)

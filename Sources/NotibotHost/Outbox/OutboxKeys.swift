@@ -9,7 +9,7 @@ struct OutboxKeys: Equatable, Sendable {
   /// Keys that one new key makes the outbox forget, at most: a commit stays short.
   static let forgottenLimit = 16
 
-  private var records: [IdempotencyKey: Boxed<KeyRecord>] = [:]
+  private var records: [IdempotencyKey: Indirect<KeyRecord>] = [:]
   /// All except the lingering ones, in the order of their rows.
   private var aging = Deque<IdempotencyKey>()
   /// Those whose time is over, of notifications that are still in the outbox.
@@ -70,7 +70,7 @@ struct OutboxKeys: Equatable, Sendable {
   }
 
   /// A notification has left the outbox: forgets its keys whose time is over; returns their rows.
-  mutating func noteLeft(_ number: OutboxNumber) -> [Int64] {
+  mutating func handleGone(_ number: OutboxNumber) -> [Int64] {
     guard let left = lingering.removeValue(forKey: number) else { return [] }
     for record in left { records[record.key] = nil }
     return left.map(\.row)

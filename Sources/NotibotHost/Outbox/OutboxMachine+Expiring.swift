@@ -28,8 +28,8 @@ extension OutboxMachine {
   /// device lost, has left the display; any other was never there.
   mutating func expire(now: Instant) {
     guard !isStopping, let seconds = seconds(at: now) else { return }
-    while let next = shelf.nextExpiry, Int64(next.expires) <= seconds {
-      guard let entry = shelf[next.number] else { return }
+    while let next = entries.nextExpiry, Int64(next.expires) <= seconds {
+      guard let entry = entries[next.number] else { return }
       counts.expired += 1
       drop(entry.number, then: entry.isReported ? .gone(entry.number, .expired) : .expired(entry.number))
     }
@@ -37,7 +37,7 @@ extension OutboxMachine {
 
   /// When a queued notification expires, or the time of day is due.
   var expiryDeadline: Instant? {
-    guard let clock, let next = shelf.nextExpiry else { return nil }
+    guard let clock, let next = entries.nextExpiry else { return nil }
     return min(clock.at + .seconds(max(0, Int64(next.expires) - clock.seconds)), clockDueAt)
   }
 }

@@ -15,7 +15,7 @@ extension OutboxMachine {
     session?.releasablePress = nil
     let highestID = session?.highestID ?? 0
     var leaving = OutboxSession.Leaving(trials: [])
-    for (id, entry) in shelf.identified where id <= highestID {
+    for (id, entry) in entries.identified where id <= highestID {
       switch entry.state {
       case .written(let write), .held(let write), .updating(let write, _):
         leaving.trials.append(OutboxSession.Leaving.Trial(id: id, revision: write.revision))
@@ -28,7 +28,7 @@ extension OutboxMachine {
   /// The next write that shows whether a notification is on the device.
   mutating func nextTrial() -> OutboxSession.Purpose? {
     while let trial = session?.nextTrial() {
-      guard let number = shelf.numbers[trial.id] else { continue }
+      guard let number = entries.numbers[trial.id] else { continue }
       return .trial(number, id: trial.id, revision: trial.revision)
     }
     return nil
@@ -36,7 +36,7 @@ extension OutboxMachine {
 
   /// Any answer other than success means that these bytes are not on the device.
   mutating func finishTrial(of number: OutboxNumber, id: UInt32, revision: UInt16, isThere: Bool) {
-    let state = shelf[number]?.state
+    let state = entries[number]?.state
     session?.changeLeaving { leaving in
       if isThere {
         if !leaving.missing.contains(id) { leaving.proven[id] = revision }
@@ -81,7 +81,7 @@ extension OutboxMachine {
     let isOurBoot = header.writtenBootID == session?.info.bootID
     session?.removals.removeAll()
     session?.stage = .retiring
-    for (id, entry) in shelf.identified {
+    for (id, entry) in entries.identified {
       switch entry.state {
       case .written, .held, .updating:
         guard let revision = leaving.proven[id] else {

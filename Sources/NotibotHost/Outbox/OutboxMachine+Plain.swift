@@ -10,7 +10,7 @@ extension OutboxMachine {
   mutating func beginPlain(_ info: DeviceInfo, now: Instant) {
     let hasRestarted = lastInfo.map { $0.bootID != info.bootID || info.hasRestarted(since: $0) } ?? false
     var again = Deque<OutboxNumber>()
-    for entry in shelf.sorted {
+    for entry in entries.sorted {
       switch entry.state {
       case .written(let write) where write.id == 0:
         if options.resendsPlain, !isExpired(entry, at: now) {
@@ -55,8 +55,8 @@ extension OutboxMachine {
     guard options.replaysPlain else { return drop(entry.number, then: report) }
     entry.state = .held(write)
     put(entry, then: report)
-    while shelf.replayable.count > session?.info.capacity ?? Self.replayLimit,
-      let oldest = shelf.replayable.first
+    while entries.replayable.count > session?.info.capacity ?? Self.replayLimit,
+      let oldest = entries.replayable.first
     {
       drop(oldest.number)
     }

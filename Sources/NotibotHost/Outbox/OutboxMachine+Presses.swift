@@ -8,11 +8,11 @@ extension OutboxMachine {
   /// last, and in which boot.
   mutating func receive(_ press: KeptPress) {
     guard let session, session.info.keepsActions, press.key.source == header.source else { return }
-    let number = shelf.numbers[press.key.id]
+    let number = entries.numbers[press.key.id]
     let received = PendingPress(
       press: press, bootID: session.info.bootID, number: number,
       isStale: number.map { isStale(press, of: $0) } ?? true)
-    guard !session.isSending else { return take([received]) }
+    guard !session.isSending else { return accept([received]) }
     guard press.number > session.receivedPress else { return }
     guard session.waitingPresses.count < OutboxSession.waitingPressesLimit else {
       // Numbers that follow must not hide this one; the device reports all again at the next SYNC.
@@ -23,24 +23,24 @@ extension OutboxMachine {
     self.session?.waitingPresses.append(received)
   }
 
-  /// Host and device agree: waiting presses are taken.
-  mutating func takePresses() {
+  /// Host and device agree: waiting presses are accepted.
+  mutating func acceptWaitingPresses() {
     if let number = session?.releasablePress {
       session?.releasablePress = nil
       release(number)
     }
     guard let waiting = session?.waitingPresses, !waiting.isEmpty else { return }
     session?.waitingPresses = []
-    take(waiting.filter { $0.press.key.source == header.source })
+    accept(waiting.filter { $0.press.key.source == header.source })
   }
 
-  /// Takes presses in the order of their numbers, each once.
-  private mutating func take(_ received: [PendingPress]) {
+  /// Accepts presses in the order of their numbers, each once.
+  private mutating func accept(_ received: [PendingPress]) {
     var known: UInt32?
     for press in received {
       let number = press.press.number
       if number > presses.highest(in: press.bootID) {
-        journal.mark(press, presses.note(number, in: press.bootID))
+        journal.mark(press, presses.record(number, in: press.bootID))
       } else if journal.isDurable(press: number, in: press.bootID) {
         // It was taken before. While its commit is in progress, TAKEN follows from that.
         known = number
@@ -53,7 +53,7 @@ extension OutboxMachine {
   /// presses that were taken then are not those of this boot. Source: PROTOCOL.md NTF-42.
   mutating func forgetPresses(ifRestarted answer: SyncAnswer) {
     let bootID = answer.bootID
-    let isBehind = header.bootID == bootID && answer.highestID < shelf.highestHeldID
+    let isBehind = header.bootID == bootID && answer.highestID < entries.highestHeldID
     guard presses.highest(in: bootID) > 0, answer.highestID == 0 || isBehind || session?.hasRestarted == true
     else { return }
     presses.forget(bootID)
@@ -71,7 +71,7 @@ extension OutboxMachine {
     for press in taken {
       guard let number = press.number else { continue }
       // The text can have been replaced since.
-      let isStale = press.isStale || shelf[number] != nil && self.isStale(press.press, of: number)
+      let isStale = press.isStale || entries[number] != nil && self.isStale(press.press, of: number)
       report(
         .action(number, act: UInt32(press.press.act), revision: press.press.revision, isStale: isStale))
     }
@@ -97,7 +97,7 @@ extension OutboxMachine {
   }
 
   private func isStale(_ revision: UInt16, id: UInt32, of number: OutboxNumber) -> Bool {
-    guard let entry = shelf[number], !entry.hasNewerContent else { return true }
+    guard let entry = entries[number], !entry.hasNewerContent else { return true }
     switch entry.state {
     case .written(let write), .held(let write), .updating(_, let write):
       return !write.isRevision(revision, of: id)
@@ -111,7 +111,7 @@ extension OutboxMachine {
   /// not known whether it is stale.
   mutating func receiveAction(_ act: UInt32, of key: NotificationKey, revision: UInt16?) {
     guard let session, session.hasIdentity, !session.info.keepsActions, key.source == header.source,
-      let number = shelf.numbers[key.id]
+      let number = entries.numbers[key.id]
     else { return }
     let isStale = revision.map { self.isStale($0, id: key.id, of: number) } ?? false
     report(.action(number, act: act, revision: revision, isStale: isStale))

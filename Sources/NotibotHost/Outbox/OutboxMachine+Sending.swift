@@ -29,7 +29,7 @@ extension OutboxMachine {
     case .plain(var again):
       guard let number = again.popFirst() else { return nextNew() }
       session?.stage = .plain(again)
-      guard case .written(let write) = shelf[number]?.state, write.id == 0 else {
+      guard case .written(let write) = entries[number]?.state, write.id == 0 else {
         return nextPurpose(now: now)
       }
       return .content(number, id: 0, revision: 0)
@@ -43,7 +43,7 @@ extension OutboxMachine {
 
   private mutating func nextRemoval() -> OutboxSession.Purpose? {
     while let number = session?.removals.popFirst() {
-      if case .removing(let id) = shelf[number]?.state { return .removal(number, id: id) }
+      if case .removing(let id) = entries[number]?.state { return .removal(number, id: id) }
     }
     return nil
   }
@@ -51,7 +51,7 @@ extension OutboxMachine {
   private mutating func nextUpdate() -> OutboxSession.Purpose? {
     while let next = session?.updates.first {
       session?.updates.remove(next.number, level: next.level)
-      guard var entry = shelf[next.number], entry.hasNewerContent, case .held(let held) = entry.state,
+      guard var entry = entries[next.number], entry.hasNewerContent, case .held(let held) = entry.state,
         held.id != 0
       else { continue }
       guard held.revision < UInt16.max else {
@@ -77,7 +77,7 @@ extension OutboxMachine {
   /// The next queued entry, with an id if the device has identities: ids ascend in the order of
   /// sending.
   private mutating func nextNew() -> OutboxSession.Purpose? {
-    guard let next = shelf.queue.first, var entry = shelf[next.number], hasRoom(for: next.level) else {
+    guard let next = entries.queue.first, var entry = entries[next.number], hasRoom(for: next.level) else {
       return nil
     }
     var write = OutboxWrite(id: 0, revision: 0, json: [])
@@ -111,12 +111,12 @@ extension OutboxMachine {
   mutating func flush() {
     guard !isStopping else { return }
     while session?.hasRoomForOutstanding == true, let next = session?.outgoing.first {
-      let isBootNoted = !next.purpose.isContent || noteBoot()
+      let isBootRecorded = !next.purpose.isContent || recordBoot()
       if let number = next.purpose.number, !journal.isDurable(number, upTo: next.mark) { return }
-      guard isBootNoted else { return }
+      guard isBootRecorded else { return }
       session?.outgoing.removeFirst()
       guard let json = json(for: next.purpose) else { continue }
-      if case .removal(_, let id) = next.purpose { shelf.noteRemovalSent(of: id) }
+      if case .removal(_, let id) = next.purpose { entries.markRemovalSent(of: id) }
       let tag = nextTag()
       session?.outstanding[tag] = next.purpose
       act(.write(tag: tag, json: json))
@@ -125,7 +125,7 @@ extension OutboxMachine {
 
   /// Whether the journal records a write in this boot; if not, marks it. Source: PROTOCOL.md
   /// NTF-36.
-  private mutating func noteBoot() -> Bool {
+  private mutating func recordBoot() -> Bool {
     guard let session, session.hasIdentity, durableBootID != session.info.bootID else { return true }
     if header.writtenBootID != session.info.bootID {
       header.writtenBootID = session.info.bootID
@@ -139,16 +139,16 @@ extension OutboxMachine {
     switch purpose {
     case .confirmation(let id, _): return WrittenNotification.removal(of: id).encoded()
     case .removal(let number, let id):
-      guard shelf[number]?.state == .removing(id: id) else { return nil }
+      guard entries[number]?.state == .removing(id: id) else { return nil }
       return WrittenNotification.removal(of: id).encoded()
     case .content(let number, let id, let revision):
-      switch shelf[number]?.state {
+      switch entries[number]?.state {
       case .written(let write), .held(let write), .updating(_, let write):
         return write.isRevision(revision, of: id) ? write.json : nil
       case .queued, .removing, .refused, nil: return nil
       }
     case .trial(let number, _, let revision):
-      switch shelf[number]?.state {
+      switch entries[number]?.state {
       case .written(let write), .held(let write): return write.revision == revision ? write.json : nil
       case .updating(let held, let next): return revision == held.revision ? held.json : next.json
       case .queued, .removing, .refused, nil: return nil
@@ -175,7 +175,7 @@ extension OutboxMachine {
       tryAgain()
     case (.failed(.outcomeUnknown), _): break  // The session's end follows; the next session handles it.
     case (.failed(.notSent), .content(let number, id: 0, _)):
-      if let entry = shelf[number], case .written = entry.state { requeue(entry) }
+      if let entry = entries[number], case .written = entry.state { requeue(entry) }
     case (.failed(.notSent), _): break
     case (.failed(.queueFull), _), (.failed(.badLength), _), (.failed(.unsupported), _), (.count, _),
       (.response, _), (.sent, _):
@@ -193,11 +193,11 @@ extension OutboxMachine {
       header.knownID = id
       journal.markHeader()
     }
-    session?.noteHighest(id)
-    guard var entry = shelf[number] else { return }
+    session?.updateHighest(id)
+    guard var entry = entries[number] else { return }
     switch entry.state {
     case .written(let write) where write.isRevision(revision, of: id):
-      pace.noteAccepted()
+      pace.handleAccepted()
       if id == 0 { return finishPlain(entry) }
       entry.state = .held(write)
     case .updating(_, let next) where next.isRevision(revision, of: id): entry.state = .held(next)
@@ -212,7 +212,7 @@ extension OutboxMachine {
   private mutating func receive(
     _ error: ATTError, of number: OutboxNumber, id: UInt32, revision: UInt16, now: Instant
   ) {
-    guard let entry = shelf[number] else { return }
+    guard let entry = entries[number] else { return }
     if error == .conflict, id != 0, let session, session.renewals < OutboxSession.renewalsLimit {
       self.session?.outgoing.removeAll()
       self.session?.stage = .draining(then: .leaving)
@@ -221,7 +221,7 @@ extension OutboxMachine {
     switch entry.state {
     case .written(let write) where write.isRevision(revision, of: id),
       .held(let write) where write.isRevision(revision, of: id):
-      noteMissing(entry, error, now: now)
+      handleMissing(entry, error, now: now)
     case .updating(let held, let next) where next.isRevision(revision, of: id):
       returnToHeld(entry, held, error, now: now)
     case .queued, .written, .held, .updating, .removing, .refused: return
@@ -229,9 +229,9 @@ extension OutboxMachine {
   }
 
   /// The device refused a whole notification, so it does not have it.
-  private mutating func noteMissing(_ entry: OutboxEntry, _ error: ATTError, now: Instant) {
+  private mutating func handleMissing(_ entry: OutboxEntry, _ error: ATTError, now: Instant) {
     if error == .insufficientResources {
-      if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
+      if pace.handleRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
       if !retract(entry) { requeue(entry) }
     } else if entry.hasNewerContent {
       requeue(entry)
@@ -265,7 +265,7 @@ extension OutboxMachine {
     entry.state = .held(held)
     let isFull = error == .insufficientResources
     if isFull {
-      if pace.noteRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
+      if pace.handleRefused(level: entry.content.details.level, now: now) { report(.storeFull) }
       if retract(entry) { return }
       // It is sent again when there can be room: `tryAgain` finds it.
       entry.hasNewerContent = true
@@ -278,7 +278,7 @@ extension OutboxMachine {
   }
 
   private mutating func finishRemoval(_ number: OutboxNumber, id: UInt32, error: ATTError?) {
-    guard let entry = shelf[number], entry.state == .removing(id: id) else { return }
+    guard let entry = entries[number], entry.state == .removing(id: id) else { return }
     tryAgain()
     if entry.hasNewerContent {
       requeue(entry)
@@ -297,8 +297,8 @@ extension OutboxMachine {
 
   /// Finds the held ones that have newer content.
   mutating func collectUpdates() {
-    for number in shelf.numbers.values {
-      guard let entry = shelf[number], entry.hasNewerContent, case .held = entry.state else { continue }
+    for number in entries.numbers.values {
+      guard let entry = entries[number], entry.hasNewerContent, case .held = entry.state else { continue }
       session?.updates.insert(number, level: entry.content.details.level)
     }
   }

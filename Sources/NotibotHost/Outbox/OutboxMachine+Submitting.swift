@@ -8,7 +8,7 @@ extension OutboxMachine {
       switch submission {
       case .add(let notification): add(notification, token: token)
       case .update(let number, let content): update(number, to: content, token: token)
-      case .remove(let number): takeBack(number, token: token)
+      case .remove(let number): withdraw(number, token: token)
       }
     switch result {
     case .success(let number): return number
@@ -48,10 +48,10 @@ extension OutboxMachine {
 
   private mutating func forgetKeys(now: Instant) {
     guard let seconds = seconds(at: now) else { return }
-    let (shelf, journal) = (shelf, journal)
+    let (entries, journal) = (entries, journal)
     // The rows of pending commits are not there yet to be deleted.
     let rows = keys.forget(at: seconds, keptFor: options.keyRetentionSeconds) {
-      shelf[$0] != nil || !journal.isDurable($0, upTo: .max)
+      entries[$0] != nil || !journal.isDurable($0, upTo: .max)
     }
     self.journal.markForgotten(rows)
   }
@@ -61,7 +61,7 @@ extension OutboxMachine {
   private mutating func add(
     _ notification: DisplayNotification, token: UInt64
   ) -> Result<OutboxNumber, OutboxRejection> {
-    guard shelf.count < options.entriesLimit else { return .failure(.full(limit: options.entriesLimit)) }
+    guard entries.count < options.entriesLimit else { return .failure(.full(limit: options.entriesLimit)) }
     let number = OutboxNumber(rawValue: header.lastNumber.rawValue + 1)
     header.lastNumber = number
     journal.markHeader()
@@ -72,11 +72,11 @@ extension OutboxMachine {
   private mutating func update(
     _ number: OutboxNumber, to content: DisplayNotification, token: UInt64
   ) -> Result<OutboxNumber, OutboxRejection> {
-    guard var entry = shelf[number] else { return .failure(.unknownNumber(number)) }
+    guard var entry = entries[number] else { return .failure(.unknownNumber(number)) }
     switch entry.state {
     case .queued:
       // First remove it from its position in the queue of its level.
-      shelf.remove(number)
+      entries.remove(number)
       entry.isReported = false
     case .refused:
       entry.state = .queued
@@ -98,10 +98,10 @@ extension OutboxMachine {
     return .success(number)
   }
 
-  private mutating func takeBack(
+  private mutating func withdraw(
     _ number: OutboxNumber, token: UInt64
   ) -> Result<OutboxNumber, OutboxRejection> {
-    guard var entry = shelf[number] else { return .failure(.unknownNumber(number)) }
+    guard var entry = entries[number] else { return .failure(.unknownNumber(number)) }
     journal.mark(number, then: .queued(number, token: token))
     switch entry.state {
     case .queued, .refused: drop(number, then: .removed(number))

@@ -18,7 +18,7 @@ extension OutboxMachine {
 
   private mutating func beginWithIdentity(now: Instant) {
     // Notifications sent to a device without identities may or may not be on this display.
-    for entry in shelf.sorted {
+    for entry in entries.sorted {
       switch entry.state {
       case .written(let write) where write.id == 0: resolvePlain(entry, now: now)
       case .held(let write) where write.id == 0:
@@ -33,7 +33,7 @@ extension OutboxMachine {
     guard let session else { return }
     // Without an identity, only an entry that was never written can safely be written again.
     for purpose in session.outgoing.map(\.purpose) + recallActions() {
-      guard case .content(let number, id: 0, _) = purpose, let entry = shelf[number],
+      guard case .content(let number, id: 0, _) = purpose, let entry = entries[number],
         case .written = entry.state
       else { continue }
       requeue(entry)
@@ -98,7 +98,7 @@ extension OutboxMachine {
     session?.receivedPress = lastWaiting ?? 0
     session?.syncedAt = now
     act(
-      .sync(SyncRequest(source: header.source, knownID: header.knownID, holdings: shelf.holdings)))
+      .sync(SyncRequest(source: header.source, knownID: header.knownID, holdings: entries.holdings)))
   }
 
   /// Compares the device's content with the expected content, after all its earlier events were
@@ -131,14 +131,14 @@ extension OutboxMachine {
 
   private mutating func compare(_ answer: SyncAnswer, rounds: Int) {
     if agrees(with: answer) {
-      noteAgreement(bootID: answer.bootID)
+      recordAgreement(bootID: answer.bootID)
       return becomeLive(.synced(rounds: rounds))
     }
     guard rounds < Self.roundsLimit else { return becomeLive(.diverged) }
     // If the device has lost some notifications, writing an uncertain id first would bury them: a
     // lower id that is written later counts as gone (NTF-23).
     let uncertain = uncertainIDs()
-    let isComplete = answer.highestID > 0 && answer.highestID >= shelf.highestHeldID
+    let isComplete = answer.highestID > 0 && answer.highestID >= entries.highestHeldID
     let ids =
       rounds == 0 && !isCertain && isComplete
       ? uncertain : liveIDs(capacity: Int(answer.capacity), above: answer.highestID)
@@ -161,7 +161,7 @@ extension OutboxMachine {
   }
 
   /// All *held* entries are on the device in this boot. Source: PROTOCOL.md NTF-35.
-  private mutating func noteAgreement(bootID: UInt32) {
+  private mutating func recordAgreement(bootID: UInt32) {
     guard header.bootID != bootID else { return }
     header.bootID = bootID
     journal.markHeader()
@@ -171,17 +171,17 @@ extension OutboxMachine {
     session?.stage = .live
     collectUpdates()
     session?.removals.removeAll()
-    for (_, entry) in shelf.identified {
+    for (_, entry) in entries.identified {
       if case .removing = entry.state { session?.removals.append(entry.number) }
     }
     self.report(report)
-    takePresses()
+    acceptWaitingPresses()
   }
 
   /// What the device counts: the notifications that it holds, and those that it reported as expired
   /// and that are not confirmed.
   private func holdings(with confirmations: Deque<OutboxSession.Confirmation>) -> Holdings {
-    var holdings = shelf.holdings
+    var holdings = entries.holdings
     for confirmation in confirmations {
       guard case .known(let crc) = confirmation.remains else { continue }
       holdings.insert(id: confirmation.id, crc: crc)
@@ -190,7 +190,7 @@ extension OutboxMachine {
   }
 
   private func uncertainIDs() -> [UInt32] {
-    shelf.identified.filter { shelf.isUncertain($0.entry) }.map(\.id)
+    entries.identified.filter { entries.isUncertain($0.entry) }.map(\.id)
   }
 
   /// All ids that the device holds or may hold, in ascending order, at most `capacity` that need
@@ -199,13 +199,13 @@ extension OutboxMachine {
   private mutating func liveIDs(capacity: Int, above highestID: UInt32) -> [UInt32] {
     var contents: [OutboxEntry] = []
     var ids: [UInt32] = []
-    for (id, entry) in shelf.identified {
+    for (id, entry) in entries.identified {
       if case .removing = entry.state { ids.append(id) } else { contents.append(entry) }
     }
     if capacity > 0, contents.count > capacity {
       contents.sort { left, right in
-        let isUncertain = shelf.isUncertain(left)
-        if isUncertain != shelf.isUncertain(right) { return isUncertain }
+        let isUncertain = entries.isUncertain(left)
+        if isUncertain != entries.isUncertain(right) { return isUncertain }
         let levels = (left.content.details.level, right.content.details.level)
         return levels.0 == levels.1 ? left.number < right.number : levels.0 > levels.1
       }
@@ -219,8 +219,8 @@ extension OutboxMachine {
 
   /// The write for an entry of the live set; `nil`: it was removed meanwhile.
   func purposeOfEntry(id: UInt32) -> OutboxSession.Purpose? {
-    guard let number = shelf.numbers[id] else { return nil }
-    switch shelf[number]?.state {
+    guard let number = entries.numbers[id] else { return nil }
+    switch entries[number]?.state {
     case .written(let write), .held(let write), .updating(_, let write):
       return .content(number, id: id, revision: write.revision)
     case .removing: return .removal(number, id: id)
@@ -239,10 +239,10 @@ extension OutboxMachine {
     else { return }
     var number: OutboxNumber?
     var remains = reason == .expired ? OutboxSession.Confirmation.Remains.unknown : .nothing
-    if let found = shelf.numbers[key.id], let entry = shelf[found] {
+    if let found = entries.numbers[key.id], let entry = entries[found] {
       if case .removing = entry.state, !entry.hasNewerContent {
         // Its removal is the confirmation; until then an expired one counts.
-        if reason != .expired { shelf.noteRemovalSent(of: key.id) }
+        if reason != .expired { entries.markRemovalSent(of: key.id) }
         return
       }
       if case .held(let write) = entry.state, remains == .unknown {

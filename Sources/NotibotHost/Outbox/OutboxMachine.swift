@@ -31,7 +31,7 @@ package struct OutboxMachine: Equatable, Sendable {
   var random: SeededGenerator
   /// The journal's header, as of the next commit.
   package internal(set) var header: JournalHeader
-  var shelf: OutboxShelf
+  var entries: OutboxEntries
   var keys: OutboxKeys
   var journal = OutboxJournal()
   /// The counters.
@@ -62,7 +62,7 @@ package struct OutboxMachine: Equatable, Sendable {
     random = SeededGenerator(seed: seed)
     header = contents.header
     durableBootID = contents.header.writtenBootID
-    shelf = OutboxShelf(contents.entries)
+    entries = OutboxEntries(contents.entries)
     presses = PressRecords(contents.presses)
     keys = OutboxKeys(contents.keys)
   }
@@ -92,7 +92,7 @@ package struct OutboxMachine: Equatable, Sendable {
 
   /// Sends a refused notification again; ignored for any other.
   package mutating func retry(_ number: OutboxNumber, now: Instant) {
-    guard !journal.hasFailed, let entry = shelf[number], case .refused = entry.state else { return }
+    guard !journal.hasFailed, let entry = entries[number], case .refused = entry.state else { return }
     requeue(entry)
     settle(now: now)
   }
@@ -230,7 +230,7 @@ package struct OutboxMachine: Equatable, Sendable {
 
   /// Whether nothing is left to be sent to the device or written to the journal. Refused entries
   /// wait for the user.
-  package var isFinished: Bool { shelf.unfinishedCount == 0 && isSettled }
+  package var isFinished: Bool { entries.unfinishedCount == 0 && isSettled }
 
   /// Whether no write is in flight and no change waits for the journal.
   package var isSettled: Bool {
@@ -241,16 +241,23 @@ package struct OutboxMachine: Equatable, Sendable {
   package var isLive: Bool { session?.isSending ?? false }
 
   /// Entries of all states.
-  package var entriesCount: Int { shelf.count }
+  package var entriesCount: Int { entries.count }
+
+  /// The newest content of a notification; nil if it is not in the outbox, or is being removed.
+  package func content(of number: OutboxNumber) -> DisplayNotification? {
+    guard let entry = entries[number] else { return nil }
+    if case .removing = entry.state { return nil }
+    return entry.content
+  }
 
   /// Entries with something still to be sent to the device.
-  package var unfinishedCount: Int { shelf.unfinishedCount }
+  package var unfinishedCount: Int { entries.unfinishedCount }
 
   /// Entries that the device refused.
-  package var refusedCount: Int { shelf.refusedCount }
+  package var refusedCount: Int { entries.refusedCount }
 
   /// The entry of this number, as of the next commit.
-  package func entry(_ number: OutboxNumber) -> OutboxEntry? { shelf[number] }
+  package func entry(_ number: OutboxNumber) -> OutboxEntry? { entries[number] }
 
   // MARK: For all topics
 
@@ -269,15 +276,15 @@ package struct OutboxMachine: Equatable, Sendable {
 
   /// Changes an entry, in the journal too; `report` comes when that is durable.
   mutating func put(_ entry: OutboxEntry, then report: OutboxReport? = nil) {
-    shelf.put(entry)
+    entries.put(entry)
     journal.mark(entry.number, then: report)
   }
 
   /// Removes an entry, from the journal too; `report` comes when that is durable.
   mutating func drop(_ number: OutboxNumber, then report: OutboxReport? = nil) {
-    shelf.remove(number)
+    entries.remove(number)
     journal.mark(number, then: report)
-    journal.markForgotten(keys.noteLeft(number))
+    journal.markForgotten(keys.handleGone(number))
   }
 
   /// Sends an entry again, under a new id: the device does not have its content.
@@ -300,6 +307,6 @@ package struct OutboxMachine: Equatable, Sendable {
       fill(now: now)
       flush()
     } while advance(now: now)
-    if let changes = journal.nextCommit(of: shelf, header: header) { act(.commit(changes)) }
+    if let changes = journal.nextCommit(of: entries, header: header) { act(.commit(changes)) }
   }
 }

@@ -38,7 +38,7 @@ struct OutboxPace: Equatable, Sendable {
 
   /// A content of this level was refused because the store is full. Returns whether that is a
   /// change.
-  mutating func noteRefused(level: Level, now: Instant) -> Bool {
+  mutating func handleRefused(level: Level, now: Instant) -> Bool {
     switch state {
     case .open:
       state = .full(
@@ -54,7 +54,7 @@ struct OutboxPace: Equatable, Sendable {
     return false
   }
 
-  mutating func noteAccepted() {
+  mutating func handleAccepted() {
     switch state {
     case .open, .full: break
     case .probing(let window, let delayNs):

@@ -153,7 +153,7 @@ struct OutboxSession: Equatable, Sendable {
   var hasRoomForOutstanding: Bool { outstanding.count < window }
 
   /// The device has accepted this id.
-  mutating func noteHighest(_ id: UInt32) {
+  mutating func updateHighest(_ id: UInt32) {
     highestID = max(highestID ?? 0, id)
   }
 

@@ -33,8 +33,8 @@ struct PressRecords: Equatable, Sendable {
     records.removeAll { $0.bootID == bootID }
   }
 
-  /// Notes a press, and returns the changes of the journal.
-  mutating func note(_ press: UInt32, in bootID: UInt32) -> [JournalChange] {
+  /// Records a press, and returns the changes of the journal.
+  mutating func record(_ press: UInt32, in bootID: UInt32) -> [JournalChange] {
     records.removeAll { $0.bootID == bootID }
     var changes: [JournalChange] = []
     while records.count >= Self.limit { changes.append(.deletePresses(records.removeFirst().bootID)) }
@@ -76,7 +76,7 @@ struct PendingPresses: Equatable, Sendable {
   }
 
   /// All changes and presses, which are then no longer pending.
-  mutating func take() -> (changes: [JournalChange], presses: [PendingPress]) {
+  mutating func drain() -> (changes: [JournalChange], presses: [PendingPress]) {
     defer { self = PendingPresses() }
     return (changes, presses)
   }

@@ -144,11 +144,11 @@ package struct HostMachine: Equatable, Sendable {
   /// Takes the bytes of one read.
   package mutating func receive(_ bytes: Span<UInt8>, now: Instant) {
     if bytes.isEmpty {
-      if silence.noteEmptyRead(now: now) { decoder.flushCandidateAsText() }
+      if silence.handleEmptyRead(now: now) { decoder.flushCandidateAsText() }
     } else {
       bytesReceived += bytes.count
       decoder.receive(bytes)
-      silence.noteBytes(hasCandidate: decoder.hasCandidate, now: now)
+      silence.handleBytes(hasCandidate: decoder.hasCandidate, now: now)
     }
     drainDecoder(now: now)
     settle(now: now)
@@ -189,7 +189,7 @@ package struct HostMachine: Equatable, Sendable {
   /// work.
   package mutating func nextAction() -> HostAction? {
     if link.hasOutput, link.isWritable {
-      let bytes = link.takeOutput()
+      let bytes = link.drainOutput()
       bytesSent += bytes.count
       return .write(bytes)
     }
@@ -262,7 +262,7 @@ package struct HostMachine: Equatable, Sendable {
         case .message(let payload):
           _ = link.send(payload, on: .link)
           // TAKEN has no answer.
-          if payload.first == 1 { exchange.noteSent(now: now) }
+          if payload.first == 1 { exchange.handleSent(now: now) }
         }
       }
     } while client.hasActions || link.hasActions

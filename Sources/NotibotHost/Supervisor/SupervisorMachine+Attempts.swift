@@ -41,7 +41,7 @@ extension SupervisorMachine {
     state = .waiting(until: now + pause)
   }
 
-  mutating func note(_ failure: PortFailure, in round: inout Round) {
+  mutating func record(_ failure: PortFailure, in round: inout Round) {
     if failure.healsByWaiting {
       round.mayHeal = true
     } else {
@@ -83,7 +83,7 @@ extension SupervisorMachine {
   mutating func fail(_ end: SessionEnd, _ round: Round, _ attempt: Attempt, now: Instant) {
     switch end {
     case .noAnswer: giveUp(round, attempt, now: now)
-    case .portGone: portGone(now: now)
+    case .portGone, .connectionLost: portGone(now: now)
     case .closed:
       actions.append(.close)
       self.end(.stopped)
@@ -104,7 +104,7 @@ extension SupervisorMachine {
   /// An open session ended; the port is still open, except for one kind of end.
   mutating func reconnect(after end: SessionEnd, _ session: Session, now: Instant) {
     switch end {
-    case .portGone: return portGone(now: now)
+    case .portGone, .connectionLost: return portGone(now: now)
     case .closed:
       actions.append(.close)
       return self.end(.stopped)
@@ -112,7 +112,7 @@ extension SupervisorMachine {
       .applicationStalled, .transactionTimedOut, .bearerBroken, .profileMissing:
       break
     }
-    noteEnd(of: session, now: now)
+    recordEnd(of: session, now: now)
     let reason = ConnectionReason(end)
     report(.down, reason)
     let isStarting = if case .deviceRestarted = end { true } else { false }
@@ -129,7 +129,7 @@ extension SupervisorMachine {
     }
   }
 
-  mutating func noteEnd(of session: Session, now: Instant) {
+  mutating func recordEnd(of session: Session, now: Instant) {
     if now - session.openedAt >= options.shortSession { failures = 0 } else { failures += 1 }
   }
 
@@ -205,7 +205,7 @@ extension ConnectionReason {
       case .unknownToDevice: .unknownToDevice
       case .closedByDevice: .closedByDevice
       case .silent: .silent
-      case .portGone: .portGone
+      case .portGone, .connectionLost: .portGone
       case .applicationStalled: .misbehaved("the link answers, the application does not (10 s)")
       case .transactionTimedOut: .misbehaved("a request had no answer for 30 s")
       case .bearerBroken(let fault): .misbehaved("\(fault)")

@@ -129,7 +129,7 @@ package struct SupervisorMachine: Equatable, Sendable {
     guard case .finding(var round, _) = state else { return }
     round.candidates = ordered(ports.filter { !isAvoided($0, now: now) })
     guard let first = round.candidates.first else {
-      if ports.isEmpty { note(.noPort, in: &round) }
+      if ports.isEmpty { record(.noPort, in: &round) }
       return finish(round, now: now)
     }
     open(first, round, now: now)
@@ -150,10 +150,10 @@ package struct SupervisorMachine: Equatable, Sendable {
   package mutating func openFailed(_ failure: PortFailure, now: Instant) {
     switch state {
     case .finding(var round, _):
-      note(failure, in: &round)
+      record(failure, in: &round)
       finish(round, now: now)
     case .opening(var round, _):
-      note(failure, in: &round)
+      record(failure, in: &round)
       tryNext(round, now: now)
     case .idle, .connecting, .resting, .up, .waiting, .ended: break
     }
@@ -170,7 +170,7 @@ package struct SupervisorMachine: Equatable, Sendable {
       tryNext(round, now: now)
     case .resting: lose(now: now)
     case .up(let session):
-      noteEnd(of: session, now: now)
+      recordEnd(of: session, now: now)
       lose(now: now)
     case .idle, .finding, .opening, .waiting, .ended: break
     }
@@ -230,7 +230,7 @@ package struct SupervisorMachine: Equatable, Sendable {
   }
 
   /// Text or a HELLO was received: the device is alive, and may be starting.
-  package mutating func noteLife(now: Instant) {
+  package mutating func handleSignOfLife(now: Instant) {
     guard case .connecting(let round, var attempt) = state else { return }
     attempt.deadline = max(attempt.deadline, attempt.startedAt + options.restartPatience)
     state = .connecting(round, attempt)

@@ -2,8 +2,8 @@ import NotibotProtocol
 
 /// The entries of an outbox by number and by id, and the sets derived from them: queued entries,
 /// and the expected content of the device.
-struct OutboxShelf: Equatable, Sendable {
-  private var entries: [OutboxNumber: Boxed<OutboxEntry>] = [:]
+struct OutboxEntries: Equatable, Sendable {
+  private var entries: [OutboxNumber: Indirect<OutboxEntry>] = [:]
   /// The entries that have an id on the wire.
   private(set) var numbers: [UInt32: OutboxNumber] = [:]
   /// The *queued* ones.
@@ -47,30 +47,30 @@ struct OutboxShelf: Equatable, Sendable {
         // It is on the device until the removal is written.
         unsentRemovals[write.id] = CRC32.checksum(write.json)
         holdings.insert(id: write.id, crc: CRC32.checksum(write.json))
-        takeOut(old)
+        removeProperties(of: old)
       } else if case .removing(let id) = old.state, old.state == entry.state, let crc = unsentRemovals[id] {
-        takeOut(old)
+        removeProperties(of: old)
         unsentRemovals[id] = crc
         holdings.insert(id: id, crc: crc)
       } else {
-        takeOut(old)
+        removeProperties(of: old)
       }
     }
     entries[entry.number] = .value(entry)
-    putIn(entry)
+    addProperties(of: entry)
     cleanExpiries()
   }
 
   /// Removes an entry, if it is present.
   mutating func remove(_ number: OutboxNumber) {
     guard let old = entries.removeValue(forKey: number)?.value else { return }
-    takeOut(old)
+    removeProperties(of: old)
     cleanExpiries()
   }
 
   /// The removal of `id` was written, or the device reported it as gone: it is no longer certainly
   /// on the device.
-  mutating func noteRemovalSent(of id: UInt32) {
+  mutating func markRemovalSent(of id: UInt32) {
     guard let crc = unsentRemovals.removeValue(forKey: id) else { return }
     holdings.remove(id: id, crc: crc)
   }
@@ -117,7 +117,7 @@ struct OutboxShelf: Equatable, Sendable {
 
   // MARK: Properties of an entry
 
-  private mutating func putIn(_ entry: OutboxEntry) {
+  private mutating func addProperties(of entry: OutboxEntry) {
     if Self.isUnfinished(entry) { unfinishedCount += 1 }
     if let id = entry.wireID { numbers[id] = entry.number }
     switch entry.state {
@@ -133,14 +133,14 @@ struct OutboxShelf: Equatable, Sendable {
     }
   }
 
-  private mutating func takeOut(_ entry: OutboxEntry) {
+  private mutating func removeProperties(of entry: OutboxEntry) {
     if Self.isUnfinished(entry) { unfinishedCount -= 1 }
     if let id = entry.wireID, numbers[id] == entry.number { numbers[id] = nil }
     switch entry.state {
     case .queued: queue.remove(entry.number, level: entry.content.details.level)
     case .held(let write) where write.id == 0: replayable.remove(entry.number, level: .active)
     case .held(let write): holdings.remove(id: write.id, crc: CRC32.checksum(write.json))
-    case .removing(let id): noteRemovalSent(of: id)
+    case .removing(let id): markRemovalSent(of: id)
     case .refused: refusedCount -= 1
     case .written, .updating: break
     }

@@ -1,5 +1,5 @@
 /// Keeps a large value on the heap, so that a free slot of a dictionary takes a pointer only.
-indirect enum Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
+indirect enum Indirect<Value: Equatable & Sendable>: Equatable, Sendable {
   case value(Value)
 
   var value: Value {
