@@ -72,19 +72,6 @@ struct ATTNotificationTests {
     #expect(rig.notifications().contains("1b0600" + hex(event).lowercased()) == fits)
   }
 
-  @Test func `an attribute fits into an answer at the least MTU, and so do those of its type`() {
-    for attribute in AttributeTable.attributes {
-      if case .fixed(let value) = attribute.content {
-        #expect(value.count <= AttributeTable.valueLimitBytes)
-      }
-      let same = AttributeTable.attributes.count { $0.type == attribute.type }
-      #expect(same <= AttributeTable.sameTypeLimit)
-      let length = attribute.type.lengthBytes
-      let row = AttributeTable.attributes.drop { $0 != attribute }.prefix { $0.type.lengthBytes == length }
-      #expect(row.count * (2 + length) <= AttributeTable.typesLimitBytes)
-    }
-  }
-
   @Test func `a bearer that has ended waits for no SYNCED`() {
     var rig = ATTRig()
     rig.server.open(.serial, features: [.optionalKeys, .sync], source: 5)

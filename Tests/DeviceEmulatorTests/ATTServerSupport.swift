@@ -12,10 +12,13 @@ struct ATTRig {
   var server: ATTServer
 
   /// - Parameter mtu: the client's MTU in the first exchange; nil leaves the bearer at 23.
-  init(mtu: UInt16? = 517, serverMTU: UInt16 = 517, mode: DeviceMode = .strict, capacity: Int = 64) {
+  init(
+    mtu: UInt16? = 517, serverMTU: UInt16 = 517, mode: DeviceMode = .strict, capacity: Int = 64,
+    model: ServerModel = .own
+  ) {
     server = ATTServer(
       mtu: serverMTU, mode: mode, store: NotificationStore(capacity: capacity, policy: .refuseWhenFull))
-    server.open(.serial)
+    server.open(.serial, model: model)
     if let mtu { _ = server.receive([0x02] + mtu.littleEndianBytes, on: .serial) }
   }
 

@@ -261,12 +261,12 @@ import Testing
     _ = connection.open()
     for _ in 0..<10 { connection.receive([3, 0, 0x0A, 3, 0]) }
     var taken = 0
-    while let request = connection.takeRequest() {
+    while let request = connection.popRequest() {
       taken += 1
       connection.answer(request)
     }
     #expect(taken == 8)
-    _ = connection.takeAnswer()
-    #expect(connection.takeRequest() != nil)
+    _ = connection.popAnswer()
+    #expect(connection.popRequest() != nil)
   }
 }

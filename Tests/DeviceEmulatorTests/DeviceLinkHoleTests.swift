@@ -8,7 +8,7 @@ import Testing
 struct DeviceLinkHoleTests {
   private func payloads(_ link: inout DeviceLink) -> [UInt8] {
     var payloads: [UInt8] = []
-    while let item = link.takeInbound() { payloads.append(item.payload[0]) }
+    while let item = link.popInbound() { payloads.append(item.payload[0]) }
     return payloads
   }
 
@@ -24,7 +24,7 @@ struct DeviceLinkHoleTests {
     #expect(link.reply(to: .data(4)).isEmpty)
     // 3 is not above 4: the host has started again.
     #expect(link.reply(to: .data(3)).map(\.sketch) == [nak])
-    #expect(link.takeInbound() == nil)
+    #expect(link.popInbound() == nil)
     #expect(link.counters.outOfOrder == 4)
   }
 
@@ -38,7 +38,7 @@ struct DeviceLinkHoleTests {
     var link = DeviceLink.make(.open, outOfOrder: .dropped)
     _ = link.reply(to: .data(2))
     _ = link.reply(to: .data(0))
-    _ = link.takeInbound()
+    _ = link.popInbound()
     let frames = link.reply(to: .data(3))
     #expect(frames.map(\.sketch) == [.init(type: .nak, sequence: 0, ack: 1, credit: 16)])
   }
@@ -60,7 +60,7 @@ struct DeviceLinkHoleTests {
   @Test func `kept frames are delivered in order when the hole is filled, each once`() {
     var link = DeviceLink.make(.open)
     for sequence in [UInt8(1), 3, 1, 4, 3] { link.receive(.data(sequence, payload: [sequence]), now: .zero) }
-    #expect(link.takeInbound() == nil)
+    #expect(link.popInbound() == nil)
     link.receive(.data(0, payload: [0]), now: .zero)
     #expect(payloads(&link) == [0, 1])
     link.receive(.data(2, payload: [2]), now: .zero)
@@ -121,7 +121,7 @@ struct DeviceLinkHoleTests {
     for sequence in UInt8(1)..<10 { link.receive(.data(sequence, payload: payload), now: .zero) }
     // 4096 / 540 = 7; 8 and 9 are beyond the grant.
     #expect(link.counters.outOfWindow == 2)
-    #expect(link.takeFrames().last?.payload.first == 0b1111111)
+    #expect(link.drainFrames().last?.payload.first == 0b1111111)
   }
 
   @Test func `a frame that is already kept takes no more of the granted bytes`() {
@@ -159,7 +159,7 @@ struct DeviceLinkHoleTests {
       guard number < 200 else { continue }
       link.receive(.data(UInt8(number), payload: [UInt8(number)]), now: .zero)
       taken += payloads(&link)
-      for frame in link.takeFrames() { acknowledged = max(acknowledged, Int(frame.header.ack)) }
+      for frame in link.drainFrames() { acknowledged = max(acknowledged, Int(frame.header.ack)) }
       guard case .live(let session) = link.state else { return #expect(Bool(false), "no session") }
       #expect(session.keptBytes + session.inboundBytes <= 4096)
       acknowledged = Int(session.received)
@@ -208,7 +208,7 @@ struct DeviceLinkHoleTests {
     _ = link.sendData(5)
     link.receive(.host(.nak), now: .zero)
     link.receive(.host(.ack, ack: 1), now: .zero)
-    #expect(link.takeFrames().sequences == [1, 2, 3, 4])
+    #expect(link.drainFrames().sequences == [1, 2, 3, 4])
   }
 
   @Test func `a bitmap that removes a frame due again leaves the timer running`() {
@@ -217,7 +217,7 @@ struct DeviceLinkHoleTests {
     link.handleTimeout(now: .ms(250))
     #expect(link.nextFrame()?.header.sequence == 0)
     link.receive(.nak(0b1), now: .ms(251))
-    #expect(link.takeFrames().isEmpty)
+    #expect(link.drainFrames().isEmpty)
     #expect(link.frames(at: .ms(750)).sequences == [0])
   }
 
@@ -234,27 +234,27 @@ struct DeviceLinkHoleTests {
     _ = link.sendData(3)
     link.receive(.host(.nak), now: .zero)
     link.receive(.nak(0b1), now: .zero)
-    #expect(link.takeFrames().sequences == [0, 2])
+    #expect(link.drainFrames().sequences == [0, 2])
   }
 
   @Test func `the frames that are due are counted, however they become so or cease to be`() {
     var link = DeviceLink.make(.open)
     var counts: [Int?] = []
-    func note() { counts.append(link.dueCount) }
+    func record() { counts.append(link.dueCount) }
     for _ in 0..<4 { link.send([1], on: .att) }
-    note()
-    _ = link.takeFrames()
-    note()
+    record()
+    _ = link.drainFrames()
+    record()
     link.receive(.host(.nak), now: .zero)
-    note()
+    record()
     link.receive(.nak(0b1), now: .zero)
-    note()
+    record()
     link.receive(.host(.ack, ack: 1), now: .zero)
-    note()
-    _ = link.takeFrames()
-    note()
+    record()
+    _ = link.drainFrames()
+    record()
     link.handleTimeout(now: .ms(500))
-    note()
+    record()
     #expect(counts == [4, 0, 4, 3, 2, 0, 3])
   }
 

@@ -59,7 +59,7 @@ struct DeviceLinkOpeningTests {
   @Test func `a device sends HELLO three times, 200 ms apart`() {
     let boot = BootRecord(id: 1, count: 1, reason: .powerOn, time: .ms(1000))
     var link = DeviceLink(identity: DeviceProfile.quiet.identity, boot: boot, firstSessionID: 1)
-    #expect(link.takeFrames().types == [.hello])
+    #expect(link.drainFrames().types == [.hello])
     #expect(link.nextDeadline == .ms(1200))
     #expect(link.frames(at: .ms(1199)).isEmpty)
     #expect(link.frames(at: .ms(1200)).types == [.hello])
@@ -71,14 +71,14 @@ struct DeviceLinkOpeningTests {
     let boot = BootRecord(id: 1, count: 1, reason: .powerOn, time: .zero)
     var link = DeviceLink(identity: DeviceProfile.quiet.identity, boot: boot, firstSessionID: 1)
     link.receive(.syn(5), now: .zero)
-    #expect(link.takeFrames().types == [.synack])
+    #expect(link.drainFrames().types == [.synack])
     #expect(link.frames(at: .ms(400)).isEmpty)
   }
 
   @Test func `HELLO contains the identity, the boot and the reset reason`() throws {
     let boot = BootRecord(id: 0xB007_1D42, count: 7, reason: .brownout, time: .zero)
     var link = DeviceLink(identity: DeviceProfile.quiet.identity, boot: boot, firstSessionID: 1)
-    let frame = try #require(link.takeFrames().first)
+    let frame = try #require(link.drainFrames().first)
     let hello = try Hello(parsing: frame.payload)
     #expect(frame.header == FrameHeader(type: .hello, direction: .fromDevice))
     #expect(hello.bootID == 0xB007_1D42)
@@ -106,7 +106,7 @@ struct DeviceLinkOpeningTests {
     var link = DeviceLink.make(.idle)
     let first = link.reply(to: .syn(42))
     _ = link.reply(to: .data(0))
-    _ = link.takeInbound()
+    _ = link.popInbound()
     var expected = link
     expected.clock = .ms(3000)
     #expect(link.reply(to: .syn(42), at: .ms(3000)) == first)
@@ -118,7 +118,7 @@ struct DeviceLinkOpeningTests {
     let frame = try #require(link.reply(to: .syn(43)).first)
     #expect(frame.header.session == firstSession + 1)
     #expect(
-      link.takeEvents() == [.ended(.superseded), .opened(.init(features: [.pipelinedRequests]))])
+      link.drainEvents() == [.ended(.superseded), .opened(.init(features: [.pipelinedRequests]))])
   }
 
   @Test func `the id after 65535 is 1`() throws {
@@ -186,7 +186,7 @@ struct DeviceLinkOpeningTests {
   @Test func `frames of another session are answered ten times per second`() throws {
     var link = DeviceLink.make(.open)
     for _ in 0..<25 { link.receive(.host(.ping, session: 0x1234), now: .ms(100)) }
-    let frames = link.takeFrames()
+    let frames = link.drainFrames()
     #expect(frames.count == 10)
     #expect(frames.first?.header.session == 0x1234)
     #expect(try Rst(parsing: try #require(frames.first).payload).reason == .noSession)
@@ -201,16 +201,16 @@ struct DeviceLinkOpeningTests {
     var link = DeviceLink.make(.open)
     let frames = link.reply(to: .host(.fin))
     #expect(frames.map(\.header.session) == [firstSession])
-    #expect(link.takeEvents() == [.ended(.closedByHost)])
+    #expect(link.drainEvents() == [.ended(.closedByHost)])
     #expect(link.sessionID == nil)
   }
 
   @Test func `close sends FIN and ends with the ACK`() {
     var link = DeviceLink.make(.open)
     link.close(now: .zero)
-    #expect(link.takeFrames().types == [.fin])
+    #expect(link.drainFrames().types == [.fin])
     _ = link.reply(to: .host(.ack))
-    #expect(link.takeEvents() == [.ended(.closed)])
+    #expect(link.drainEvents() == [.ended(.closed)])
   }
 
   @Test func `close ends after 200 ms without an answer`() {
@@ -219,7 +219,7 @@ struct DeviceLinkOpeningTests {
     link.handleTimeout(now: .ms(199))
     #expect(link.sessionID == firstSession)
     link.handleTimeout(now: .ms(200))
-    #expect(link.takeEvents() == [.ended(.closed)])
+    #expect(link.drainEvents() == [.ended(.closed)])
   }
 
   @Test func `answers to a line that does not drain are bounded`() {
@@ -227,6 +227,6 @@ struct DeviceLinkOpeningTests {
     for nonce in UInt64(0)..<1000 {
       link.receive(.host(.syn, payload: bytes("82088877665544332211")), now: .ms(Int64(nonce)))
     }
-    #expect(link.takeFrames().count == DeviceLink.repliesLimit)
+    #expect(link.drainFrames().count == DeviceLink.repliesLimit)
   }
 }

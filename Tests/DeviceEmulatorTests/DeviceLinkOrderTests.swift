@@ -10,16 +10,16 @@ struct DeviceLinkOrderTests {
     var link = DeviceLink.make(.open)
     link.receive(.data(0, payload: [1, 2]), now: .zero)
     link.receive(.data(1, payload: [3]), now: .zero)
-    #expect(link.takeInbound()?.payload == [1, 2])
-    #expect(link.takeInbound()?.payload == [3])
-    #expect(link.takeInbound() == nil)
+    #expect(link.popInbound()?.payload == [1, 2])
+    #expect(link.popInbound()?.payload == [3])
+    #expect(link.popInbound() == nil)
   }
 
   @Test func `ack moves when a frame is received, credit when it is handled`() {
     var link = DeviceLink.make(.open)
     link.receive(.data(0), now: .zero)
     #expect(link.reply(to: .data(1)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 2, credit: 14)])
-    _ = link.takeInbound()
+    _ = link.popInbound()
     #expect(
       link.reply(to: .host(.ping)).map(\.sketch) == [.init(type: .pong, sequence: 0, ack: 2, credit: 15)])
   }
@@ -31,7 +31,7 @@ struct DeviceLinkOrderTests {
     #expect(link.reply(to: .data(sequence), at: .ms(100)).map(\.sketch) == [ack])
     #expect(link.reply(to: .data(sequence), at: .ms(119)).isEmpty)
     #expect(link.reply(to: .data(sequence), at: .ms(120)).map(\.sketch) == [ack])
-    #expect(link.takeInbound() == nil)
+    #expect(link.popInbound() == nil)
     #expect(link.counters.outOfWindow == 3)
   }
 
@@ -39,7 +39,7 @@ struct DeviceLinkOrderTests {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<40 { link.receive(.data(sequence), now: .zero) }
     #expect(link.counters.dataReceived == 16)
-    #expect(link.takeFrames().last?.sketch == .init(type: .ack, sequence: 0, ack: 16, credit: 0))
+    #expect(link.drainFrames().last?.sketch == .init(type: .ack, sequence: 0, ack: 16, credit: 0))
   }
 
   @Test func `frames beyond the byte limit are dropped while nothing is handled`() {
@@ -54,7 +54,7 @@ struct DeviceLinkOrderTests {
     var link = DeviceLink.make(.open)
     let payload = [UInt8](repeating: 1, count: 528)
     for sequence in UInt8(0)..<7 { link.receive(.data(sequence, payload: payload), now: .zero) }
-    while link.takeInbound() != nil {}
+    while link.popInbound() != nil {}
     for sequence in UInt8(7)..<14 { link.receive(.data(sequence, payload: payload), now: .zero) }
     #expect(link.counters.dataReceived == 14)
   }
@@ -63,7 +63,7 @@ struct DeviceLinkOrderTests {
     var link = DeviceLink.make(.open)
     for number in 0..<600 {
       link.receive(.data(UInt8(truncatingIfNeeded: number), payload: [UInt8(number % 251)]), now: .zero)
-      #expect(link.takeInbound()?.payload == [UInt8(number % 251)])
+      #expect(link.popInbound()?.payload == [UInt8(number % 251)])
     }
     #expect(link.counters.dataReceived == 600)
   }
@@ -82,7 +82,7 @@ struct DeviceLinkOrderTests {
   @Test func `DATA acknowledges, so that no ACK is sent`() {
     var link = DeviceLink.make(.open)
     link.receive(.data(0), now: .zero)
-    _ = link.takeInbound()
+    _ = link.popInbound()
     #expect(link.sendData(1).map(\.sketch) == [.init(type: .data, sequence: 0, ack: 1, credit: 16)])
     #expect(link.frames(at: .ms(5)).isEmpty)
   }
@@ -90,17 +90,17 @@ struct DeviceLinkOrderTests {
   @Test func `credit that grows from zero is reported at once`() {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<16 { link.receive(.data(sequence), now: .zero) }
-    _ = link.takeFrames()
-    _ = link.takeInbound()
-    #expect(link.takeFrames().map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 16, credit: 1)])
+    _ = link.drainFrames()
+    _ = link.popInbound()
+    #expect(link.drainFrames().map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 16, credit: 1)])
   }
 
   @Test func `credit that grows from more than zero is reported within 5 ms`() {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<4 { link.receive(.data(sequence), now: .zero) }
-    _ = link.takeFrames()
-    while link.takeInbound() != nil {}
-    #expect(link.takeFrames().isEmpty)
+    _ = link.drainFrames()
+    while link.popInbound() != nil {}
+    #expect(link.drainFrames().isEmpty)
     #expect(link.frames(at: .ms(5)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 4, credit: 16)])
   }
 
@@ -139,7 +139,7 @@ struct DeviceLinkOrderTests {
     let peer = LinkLimits(frames: 16, requests: 8, mtu: 517, bytes: 1080)
     var link = DeviceLink.make(.open, peer: peer, credit: 16)
     for _ in 0..<4 { link.send([UInt8](repeating: 7, count: 528), on: .att) }
-    #expect(link.takeFrames().sequences == [0, 1])
+    #expect(link.drainFrames().sequences == [0, 1])
     // Received, but not handled.
     #expect(link.reply(to: .host(.ack, ack: 2, credit: 14)).isEmpty)
     #expect(link.reply(to: .host(.ack, ack: 2, credit: 15)).sequences == [2])
@@ -172,7 +172,7 @@ struct DeviceLinkOrderTests {
     var link = DeviceLink.make(.open)
     _ = link.sendData(1)
     link.receive(.data(0), now: .zero)
-    _ = link.takeInbound()
+    _ = link.popInbound()
     let frames = link.reply(to: .host(.nak, ack: 0))
     #expect(frames.map(\.sketch) == [.init(type: .data, sequence: 0, ack: 1, credit: 16)])
     #expect(frames.map(\.payload) == [[0]])
@@ -190,7 +190,7 @@ struct DeviceLinkOrderTests {
     _ = link.sendData(6)
     #expect(link.reply(to: .data(0, ack: ack, credit: 64)).isEmpty)
     #expect(link.counters.badAcks == 1)
-    #expect(link.takeInbound() != nil)
+    #expect(link.popInbound() != nil)
     #expect(link.reply(to: .host(.nak, ack: ack)).types == [])
   }
 }

@@ -27,27 +27,27 @@ extension DeviceLink {
       firmwareVersion: "1.0.0", buildHash: [], profileHash: 0, capacity: 64)
     let boot = BootRecord(id: 0xB007_1D42, count: 7, reason: .powerOn, time: .zero)
     var link = DeviceLink(identity: identity, boot: boot, firstSessionID: firstSession)
-    _ = link.takeFrames()
+    _ = link.drainFrames()
     if start == .idle { return link }
     link.receive(.syn(firstNonce, features: features, limits: peer), now: .zero)
-    _ = link.takeFrames()
+    _ = link.drainFrames()
     if start == .offered { return link }
     link.receive(.host(.ack, credit: credit), now: .zero)
-    _ = link.takeEvents()
+    _ = link.drainEvents()
     if start == .open { return link }
     link.close(now: .zero)
-    _ = link.takeFrames()
+    _ = link.drainFrames()
     return link
   }
 
   /// Every frame that is due.
-  mutating func takeFrames() -> [Frame] {
+  mutating func drainFrames() -> [Frame] {
     var frames: [Frame] = []
     while let frame = nextFrame() { frames.append(frame) }
     return frames
   }
 
-  mutating func takeEvents() -> [Event] {
+  mutating func drainEvents() -> [Event] {
     var events: [Event] = []
     while let event = nextEvent() { events.append(event) }
     return events
@@ -56,18 +56,18 @@ extension DeviceLink {
   /// Sends payloads while there is room, each one byte long; returns the frames.
   mutating func sendData(_ count: Int) -> [Frame] {
     for index in 0..<count { send([UInt8(index)], on: .att) }
-    return takeFrames()
+    return drainFrames()
   }
 
   /// Sets the time and returns the frames that are due.
   mutating func frames(at now: Instant) -> [Frame] {
     handleTimeout(now: now)
-    return takeFrames()
+    return drainFrames()
   }
 
   mutating func reply(to frame: Frame, at now: Instant = .zero) -> [Frame] {
     receive(frame, now: now)
-    return takeFrames()
+    return drainFrames()
   }
 }
 

@@ -104,7 +104,7 @@ struct DeviceLinkTimerTests {
     var link = DeviceLink.make(.open)
     link.lineBitsPerSecond = 9600
     for _ in 0..<2 { link.send([UInt8](repeating: 1, count: 488), on: .att) }
-    _ = link.takeFrames()
+    _ = link.drainFrames()
     // Each is 500 bytes and 4 of framing: 525 ms at 9600 baud.
     #expect(link.nextDeadline == .ms(525 + 250))
   }
@@ -113,7 +113,7 @@ struct DeviceLinkTimerTests {
     var link = DeviceLink.make(.open)
     link.lineBitsPerSecond = 9600
     link.send([UInt8](repeating: 1, count: 488), on: .att)
-    _ = link.takeFrames()
+    _ = link.drainFrames()
     #expect(link.frames(at: .ms(775)).types == [.data])
     // It leaves from 775 to 1300 ms; then a wait of twice 250 ms begins.
     #expect(!link.frames(at: .ms(1799)).types.contains(.data))
@@ -124,7 +124,7 @@ struct DeviceLinkTimerTests {
     var link = DeviceLink.make(.open)
     link.lineBitsPerSecond = 9600
     for _ in 0..<2 { link.send([UInt8](repeating: 1, count: 488), on: .att) }
-    _ = link.takeFrames()
+    _ = link.drainFrames()
     link.lineBitsPerSecond = nil
     link.receive(.host(.ack, ack: 2), now: .ms(1100))
     _ = link.sendData(1)
@@ -167,9 +167,9 @@ struct DeviceLinkTimerTests {
     link.handleTimeout(now: .ms(3000))
     #expect(link.isSuspect)
     link.handleTimeout(now: .ms(4999))
-    #expect(link.takeEvents().isEmpty)
+    #expect(link.drainEvents().isEmpty)
     link.handleTimeout(now: .ms(5000))
-    #expect(link.takeEvents() == [.ended(.silence)])
+    #expect(link.drainEvents() == [.ended(.silence)])
     #expect(link.counters.silences == 1)
   }
 
@@ -178,14 +178,14 @@ struct DeviceLinkTimerTests {
     link.handleTimeout(now: .ms(4500))
     #expect(link.isSuspect)
     link.handleTimeout(now: .ms(5500))
-    #expect(link.takeEvents() == [.ended(.silence)])
+    #expect(link.drainEvents() == [.ended(.silence)])
     #expect(!link.isSuspect)
   }
 
   @Test func `PONG contains the number of handled frames`() {
     var link = DeviceLink.make(.open)
     for sequence in UInt8(0)..<3 { link.receive(.data(sequence), now: .zero) }
-    _ = link.takeInbound()
+    _ = link.popInbound()
     let frames = link.reply(to: .host(.ping))
     #expect(frames.types == [.pong])
     #expect(frames.map(\.payload) == [[1]])
@@ -196,7 +196,7 @@ struct DeviceLinkTimerTests {
     _ = link.reply(to: .data(0))
     #expect(link.reply(to: .host(.ping)).types == [.pong])
     link.handleTimeout(now: .ms(10))
-    _ = link.takeInbound()
+    _ = link.popInbound()
     #expect(link.frames(at: .ms(14)).isEmpty)
     #expect(link.frames(at: .ms(15)).map(\.sketch) == [.init(type: .ack, sequence: 0, ack: 1, credit: 16)])
   }
@@ -204,7 +204,7 @@ struct DeviceLinkTimerTests {
   @Test func `a close without an answer ends also when the timer fires late`() {
     var link = DeviceLink.make(.closing)
     link.handleTimeout(now: .ms(60_000))
-    #expect(link.takeEvents() == [.ended(.closed)])
+    #expect(link.drainEvents() == [.ended(.closed)])
   }
 
   @Test(arguments: DeviceLink.Start.allCases)
@@ -215,6 +215,6 @@ struct DeviceLinkTimerTests {
   @Test func `PINGs without a line to answer on are bounded`() {
     var link = DeviceLink.make(.open)
     for _ in 0..<1000 { link.receive(.host(.ping), now: .zero) }
-    #expect(link.takeFrames().count == DeviceLink.pongsLimit)
+    #expect(link.drainFrames().count == DeviceLink.pongsLimit)
   }
 }

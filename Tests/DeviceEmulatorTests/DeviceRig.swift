@@ -87,19 +87,19 @@ struct DeviceRig {
   }
 
   /// Takes every frame received.
-  mutating func takeFrames() -> [Frame] {
+  mutating func drainFrames() -> [Frame] {
     defer { frames = [] }
     return frames
   }
 
   /// Takes every received frame and returns the payloads of the DATA frames.
   mutating func dataPayloads() -> [[UInt8]] {
-    takeFrames().filter { $0.header.type == .data }.map(\.payload)
+    drainFrames().filter { $0.header.type == .data }.map(\.payload)
   }
 
   /// Takes the received frames and returns their types.
   mutating func frameTypes() -> [FrameType] {
-    takeFrames().map(\.header.type)
+    drainFrames().map(\.header.type)
   }
 
   private mutating func drain() {

@@ -30,7 +30,7 @@ struct ExpiryTests {
     rig.open(source: homeSource, clock: 1000)
     rig.send([0x12, 0x06, 0x00] + identified(id: 1, tail: #","exp":1000"#))
     #expect(rig.device.store.count == 0)
-    #expect(rig.takeWords() == ["13", expired])
+    #expect(rig.drainWords() == ["13", expired])
     #expect(rig.device.store.items.count == 1)
   }
 
@@ -89,7 +89,7 @@ struct ExpiryTests {
     #expect(rig.sync() == ["SYNCED n=0 hwm=0"])
     #expect(rig.write(identified(id: 1, tail: #","exp":1"#)) == ["13"])
     #expect(rig.device.store.count == 1)
-    let changes = rig.rig.device.takeDisplayChanges().map(\.sketch)
+    let changes = rig.rig.device.drainDisplayChanges().map(\.sketch)
     #expect(
       changes == [
         "shown 1.0 announced", "shown 2.0 announced", "removed 1.0 dismissed", "restarted",
@@ -101,7 +101,7 @@ struct ExpiryTests {
     var rig = SyncRig()
     rig.open(source: homeSource)
     _ = rig.write(identified(id: 1))
-    #expect(rig.rig.device.takeDisplayChanges().isEmpty)
+    #expect(rig.rig.device.drainDisplayChanges().isEmpty)
   }
 
   @Test func `notifications that the host knows according to SYNC are shown without an announcement`() {
@@ -110,7 +110,7 @@ struct ExpiryTests {
     rig.open(source: homeSource)
     _ = rig.sync(known: 1)
     for id in 1...2 { _ = rig.write(identified(id: id)) }
-    #expect(rig.rig.device.takeDisplayChanges().map(\.sketch) == ["shown 1.0", "shown 2.0 announced"])
+    #expect(rig.rig.device.drainDisplayChanges().map(\.sketch) == ["shown 1.0", "shown 2.0 announced"])
     rig.open(source: homeSource)
     _ = rig.write(identified(id: 3))
     #expect(rig.device.store.items.map(\.isPreExisting) == [true, false, false])

@@ -21,7 +21,7 @@ struct IdentifiedStoreTests {
     _ = store.write(id: 1)
     #expect(store.write(id: 1) == .unchanged)
     #expect(store.count == 1)
-    #expect(store.takeEvents().isEmpty)
+    #expect(store.drainEvents().isEmpty)
   }
 
   @Test func `other bytes of the same revision are a conflict that changes nothing`() {
@@ -57,7 +57,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 4) == .unchanged)
     #expect(store.count == 1)
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 4), item: 0)
-    #expect(store.takeEvents() == [.stillGone(notice)])
+    #expect(store.drainEvents() == [.stillGone(notice)])
   }
 
   @Test func `a removal succeeds whether or not there is something to remove, and leaves hwm`() {
@@ -113,7 +113,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 1, tail: #","src":5"#) == .stored(item: 5))
     #expect(store.writers.records.map(\.source) == [1, 2, 3, 5])
     #expect(store.items.map(\.identity?.key.source) == [1, 2, 3, 5])
-    #expect(store.takeEvents().contains(.writerForgotten(source: 4)))
+    #expect(store.drainEvents().contains(.writerForgotten(source: 4)))
     #expect(store.count == 4)
   }
 
@@ -154,7 +154,7 @@ struct IdentifiedStoreTests {
     #expect(store.write(id: 5) == .stored(item: 5))
     #expect(store.items.map(\.item) == [1, 3, 4, 5])
     let notice = GoneNotice(reason: .evicted, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeEvents() == [.gone(notice)])
+    #expect(store.drainEvents() == [.gone(notice)])
     #expect(store.writers.holdings(of: homeSource).count == 4)
     #expect(store.write(id: 6, tail: #","lvl":0"#) == .full)
     #expect(store.write(id: 6, tail: #","lvl":3"#) == .stored(item: 6))
@@ -166,7 +166,7 @@ struct IdentifiedStoreTests {
     _ = store.write(Array(sampleJSON.utf8), by: .home)
     #expect(store.write(id: 1, tail: #","lvl":3"#) == .full)
     #expect(store.writers.highestID(of: homeSource) == nil)
-    #expect(store.takeEvents().isEmpty)
+    #expect(store.drainEvents().isEmpty)
   }
 
   @Test func `one without identity evicts one of a lower level`() {
@@ -202,7 +202,7 @@ struct IdentifiedStoreTests {
     #expect(store.dismiss(item: 2) == false)
     #expect(store.writers.holdings(of: homeSource) == holdings)
     let notice = GoneNotice(reason: .expired, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeEvents() == [.gone(notice)])
+    #expect(store.drainEvents() == [.gone(notice)])
     #expect(store.nextExpiry == 1000)
     #expect(store.write(WrittenNotification.removal(of: 2).encoded(), by: .home) == .removed)
     #expect(store.writers.holdings(of: homeSource).count == 1)
@@ -214,14 +214,14 @@ struct IdentifiedStoreTests {
     var store = NotificationStore.make()
     _ = store.write(id: 1, tail: #","exp":10"#)
     _ = store.expireNext(at: 10)
-    _ = store.takeEvents()
+    _ = store.drainEvents()
     let notice = GoneNotice(reason: .expired, key: .init(source: homeSource, id: 1), item: 1)
     #expect(store.write(id: 1, tail: #","rev":1,"exp":99"#) == .replaced(item: 1))
-    #expect(store.takeEvents() == [.stillGone(notice)])
+    #expect(store.drainEvents() == [.stillGone(notice)])
     #expect(store.count == 0)
     #expect(store.nextExpiry == nil)
     #expect(store.write(id: 1, tail: #","rev":1,"exp":99"#) == .unchanged)
-    #expect(store.takeEvents() == [.stillGone(notice)])
+    #expect(store.drainEvents() == [.stillGone(notice)])
   }
 
   @Test func `an expired one without identity is forgotten`() {
@@ -230,7 +230,7 @@ struct IdentifiedStoreTests {
     _ = store.write(Array(json.utf8), by: .home)
     #expect(store.expireNext(at: 10) == true)
     #expect(store.items.isEmpty)
-    #expect(store.takeEvents().isEmpty)
+    #expect(store.drainEvents().isEmpty)
   }
 
   @Test func `a removed one does not expire, and a changed one expires according to its change`() {
@@ -249,20 +249,20 @@ struct IdentifiedStoreTests {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...64 { _ = store.dismiss(item: item) }
-    #expect(store.takeEvents().contains(.writerForgotten(source: homeSource)) == false)
+    #expect(store.drainEvents().contains(.writerForgotten(source: homeSource)) == false)
     _ = store.dismiss(item: 65)
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
-    #expect(store.takeEvents().contains(.writerForgotten(source: homeSource)))
+    #expect(store.drainEvents().contains(.writerForgotten(source: homeSource)))
   }
 
   @Test func `a forgotten one is reported as dismissed, and replaces no other`() {
     var store = NotificationStore.make()
     for id in 1...65 { _ = store.write(id: id) }
     for item in 1...65 { _ = store.dismiss(item: item) }
-    _ = store.takeEvents()
+    _ = store.drainEvents()
     _ = store.write(id: 1)
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 1), item: 0)
-    #expect(store.takeEvents() == [.stillGone(notice)])
+    #expect(store.drainEvents() == [.stillGone(notice)])
     #expect(store.gone.notices.map(\.key.id) == Array(2...65))
   }
 
@@ -272,10 +272,10 @@ struct IdentifiedStoreTests {
     _ = store.write(id: 2)
     _ = store.write(Array(sampleJSON.utf8), by: .home)
     _ = store.expireNext(at: 10)
-    _ = store.takeEvents()
+    _ = store.drainEvents()
     store.removeAll()
     let notice = GoneNotice(reason: .dismissed, key: .init(source: homeSource, id: 2), item: 2)
-    #expect(store.takeEvents() == [.gone(notice)])
+    #expect(store.drainEvents() == [.gone(notice)])
     #expect(store.count == 0)
     #expect(store.writers.holdings(of: homeSource).count == 1)
   }
@@ -289,7 +289,7 @@ struct IdentifiedStoreTests {
     _ = store.write(identified(id: 1, tail: #","src":77"#), by: writer)
     _ = store.write(Array(sampleJSON.utf8), by: writer)
     #expect(store.items.map(\.isPreExisting) == [true, true, false, false, false])
-    #expect(store.takeDisplayChanges().map(\.isAnnounced) == [false, false, true, true, true])
+    #expect(store.drainDisplayChanges().map(\.isAnnounced) == [false, false, true, true, true])
   }
 
   @Test func `the display's changes are complete, in order, once each`() {
@@ -305,11 +305,11 @@ struct IdentifiedStoreTests {
     _ = store.dismiss(item: 3)
     _ = store.write(WrittenNotification.removal(of: 2).encoded(), by: .home)
     #expect(
-      store.takeDisplayChanges().map(\.sketch) == [
+      store.drainDisplayChanges().map(\.sketch) == [
         "shown 1.0 announced", "replaced 1.1 announced", "replaced 1.2", "shown 2.0 announced",
         "removed 1.2 evicted", "shown 3.0 announced", "removed 2.0 expired", "removed 3.0 dismissed",
       ])
-    #expect(store.takeDisplayChanges().isEmpty)
+    #expect(store.drainDisplayChanges().isEmpty)
   }
 
   // MARK: NTF-32
@@ -336,7 +336,7 @@ struct IdentifiedStoreTests {
     #expect(store.writers.holdings(of: homeSource) == all)
     #expect(store.count == 5)
     #expect(store.write(id: 5) == .unchanged)
-    #expect(store.takeEvents().isEmpty)
+    #expect(store.drainEvents().isEmpty)
   }
 }
 

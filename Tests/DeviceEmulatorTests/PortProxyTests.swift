@@ -14,7 +14,7 @@ struct PortProxyTests {
   private final class Log: Sendable {
     private let events = Mutex<[PortProxy.Event]>([])
 
-    func note(_ event: PortProxy.Event) { events.withLock { $0.append(event) } }
+    func add(_ event: PortProxy.Event) { events.withLock { $0.append(event) } }
     var all: [PortProxy.Event] { events.withLock { $0 } }
   }
 
@@ -31,7 +31,7 @@ struct PortProxyTests {
         port: .address(.tty(path: board)), bitsPerSecond: 460_800, link: link,
         faults: try FaultSpec(parsing: faults),
         seed: 1,
-        report: log.note)
+        report: log.add)
       do {
         try await body(server, proxy, link, log)
         await proxy.stop()

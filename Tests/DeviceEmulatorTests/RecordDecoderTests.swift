@@ -9,7 +9,7 @@ import Testing
     var decoder = RecordDecoder()
     var found: [String] = []
     for start in stride(from: 0, to: stream.count, by: pieceBytes) {
-      decoder.receive(stream[start..<min(start + pieceBytes, stream.count)])
+      decoder.receive(Array(stream[start..<min(start + pieceBytes, stream.count)]))
       while let pdu = decoder.nextPDU() { found.append(hex(pdu).lowercased()) }
     }
     return (found, decoder)

@@ -29,8 +29,8 @@ struct StoreRandomTests {
         while store.expireNext(at: now) {}
       default: if step % 50 == 0 { store.removeAll() }
       }
-      follow(store.takeDisplayChanges(), in: &shown)
-      #expect(store.takeEvents().count <= GoneList.limit + WriterRecords.limit, "seed \(seed), step \(step)")
+      follow(store.drainDisplayChanges(), in: &shown)
+      #expect(store.drainEvents().count <= GoneList.limit + WriterRecords.limit, "seed \(seed), step \(step)")
       check(store, shown: shown, now: now, "seed \(seed), step \(step)")
     }
   }

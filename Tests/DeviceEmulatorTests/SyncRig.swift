@@ -29,7 +29,7 @@ struct SyncRig {
       nonce: nonce, features: features, limits: LinkLimits(frames: 64, requests: 8, mtu: mtu, bytes: 65_536),
       source: source, clock: clock)
     rig.send(.syn, payload: syn.encoded())
-    session = rig.takeFrames().last?.header.session ?? 0
+    session = rig.drainFrames().last?.header.session ?? 0
     rig.send(.ack, session: session, credit: 64)
     _ = ask([0x02] + mtu.littleEndianBytes)
     if subscribes { _ = ask([0x12, 0x07, 0x00, 0x01, 0x00]) }
@@ -38,7 +38,7 @@ struct SyncRig {
   /// Sends DATA and returns everything received until the device has no more output.
   mutating func ask(_ payload: [UInt8], on channel: Channel = .att) -> [String] {
     send(payload, on: channel)
-    return takeWords()
+    return drainWords()
   }
 
   /// Sends DATA and acknowledges nothing; the host grants this many more frames.
@@ -58,20 +58,20 @@ struct SyncRig {
 
   mutating func perform(_ command: DeviceCommand) -> [String] {
     rig.perform(command)
-    return takeWords()
+    return drainWords()
   }
 
   mutating func advance(by duration: Duration) -> [String] {
     rig.advance(by: duration)
-    return takeWords()
+    return drainWords()
   }
 
   /// Everything received until the device has no more output: Data notifications as their JSON,
   /// messages of channel 0 in words, everything else in hexadecimal.
-  mutating func takeWords(credit: UInt8 = 64) -> [String] {
+  mutating func drainWords(credit: UInt8 = 64) -> [String] {
     var words: [String] = []
     while true {
-      let frames = rig.takeFrames().filter { $0.header.type == .data }
+      let frames = rig.drainFrames().filter { $0.header.type == .data }
       guard !frames.isEmpty else { return words }
       for frame in frames {
         received &+= 1

@@ -19,7 +19,7 @@ struct SyncTests {
   ) throws {
     var rig = DeviceRig(profile: profile)
     rig.send(.syn, payload: Syn(nonce: 1).encoded())
-    let synack = try SynAck(parsing: try #require(rig.takeFrames().last).payload)
+    let synack = try SynAck(parsing: try #require(rig.drainFrames().last).payload)
     #expect(synack.features.rawValue == bits)
   }
 
@@ -142,7 +142,7 @@ struct SyncTests {
     _ = rig.perform(.dismiss(3))
     _ = rig.perform(.dismiss(1))
     rig.open()
-    #expect(rig.takeWords() == [])
+    #expect(rig.drainWords() == [])
     #expect(
       rig.sync() == [
         gone("dismissed", item: 3, id: 3), gone("dismissed", item: 1, id: 1), "SYNCED n=1 hwm=3",
@@ -201,7 +201,7 @@ struct SyncTests {
       payload: bytes("01 01 ee ff c0 07 00 00 00 02 00 11 22 33 44 55 66 77 88"))
     let boot = rig.device.statistics.bootID
     let bootBytes = [UInt8](withUnsafeBytes(of: boot.littleEndian) { Array($0) })
-    let frames = rig.takeFrames().filter { $0.header.type == .data }
+    let frames = rig.drainFrames().filter { $0.header.type == .data }
     #expect(frames.map(\.header.channel) == [.link])
     #expect(
       frames.map(\.payload) == [
@@ -219,7 +219,7 @@ struct SyncTests {
     // Eight frames wait for an acknowledgement (LNK-43), so SYNCED is not sent, and the read after
     // SYNC not taken.
     #expect(rig.device.statistics.attributes.requests == 22)
-    let words = rig.takeWords()
+    let words = rig.drainWords()
     #expect(words.prefix(20) == (1...20).map { gone("dismissed", item: $0, id: $0) }[...])
     #expect(words.dropFirst(20) == ["SYNCED n=0 hwm=20", "0b0000"])
   }
@@ -231,7 +231,7 @@ struct SyncTests {
     for item in 1...10 as ClosedRange<UInt32> { _ = rig.perform(.dismiss(item)) }
     rig.send(syncMessage(), on: .link)
     rig.rig.perform(.dismiss(11))
-    let words = rig.takeWords()
+    let words = rig.drainWords()
     #expect(words.suffix(2) == [gone("dismissed", item: 11, id: 11), "SYNCED n=1 hwm=12"])
     #expect(words.count == 12)
   }
@@ -260,11 +260,11 @@ struct SyncTests {
     for _ in 0..<40 { _ = rig.write(Array(sampleJSON.utf8)) }
     // Eight are sent and wait for an ACK, eight are queued, the others are dropped.
     for item in 1...20 as ClosedRange<UInt32> { rig.rig.perform(.dismiss(item)) }
-    let words = rig.takeWords()
+    let words = rig.drainWords()
     #expect(words.count == 17)
     #expect(words.last == "RESYNC")
     for item in 21...40 as ClosedRange<UInt32> { rig.rig.perform(.dismiss(item)) }
-    #expect(rig.takeWords().contains("RESYNC") == false)
+    #expect(rig.drainWords().contains("RESYNC") == false)
     #expect(rig.sync() == ["SYNCED n=0 hwm=0"])
     #expect(rig.device.statistics.attributes.resyncs == 1)
   }
@@ -274,7 +274,7 @@ struct SyncTests {
     rig.open(source: homeSource)
     for id in 1...65 { _ = rig.write(identified(id: id)) }
     for item in 1...64 as ClosedRange<UInt32> { rig.rig.perform(.dismiss(item)) }
-    #expect(rig.takeWords() == (1...64).map { gone("dismissed", item: $0, id: $0) })
+    #expect(rig.drainWords() == (1...64).map { gone("dismissed", item: $0, id: $0) })
     #expect(rig.perform(.dismiss(65)) == [gone("dismissed", item: 65, id: 65), "RESYNC"])
     #expect(rig.device.statistics.attributes.eventsDropped == 0)
   }

@@ -49,12 +49,14 @@ struct ATTBearer: Equatable, Sendable {
   /// The maximum number of queued Data notifications; beyond it the newest is dropped. Source:
   /// PROTOCOL.md ATT-19.
   let eventsLimit: Int
+  let model: ServerModel
   /// The largest PDU of either direction, in bytes.
   private(set) var mtu = NotibotProfile.firstMTU
   private var hasExchangedMTU = false
   /// The CCCDs as written: 0 or 1.
   private(set) var countCCCD: UInt16 = 0
   private(set) var dataCCCD: UInt16 = 0
+  private var serviceChangedCCCD: UInt16 = 0
   private(set) var parts: [Part] = []
   private(set) var pendingCount = PendingCount.none
   private(set) var events: Deque<[UInt8]> = []
@@ -73,20 +75,23 @@ struct ATTBearer: Equatable, Sendable {
   ///   - features: the features in use; generic code would make the literal `[]` at each request.
   ///   - source: the SRC of the SYN.
   ///   - eventsLimit: the size of the queue of Data notifications.
+  ///   - model: its attributes and their server.
   init(
     id: BearerID, features: Features = Features(rawValue: 0), source: UInt32? = nil,
-    eventsLimit: Int = Self.eventsLimit
+    eventsLimit: Int = Self.eventsLimit, model: ServerModel = .own
   ) {
     self.id = id
+    self.model = model
     self.features = features
     self.eventsLimit = eventsLimit
     writer.keys = features.contains(.optionalKeys) ? .all : .four
     writer.source = source
   }
 
-  /// Takes the client's receive MTU; only the first exchange counts. Source: PROTOCOL.md ATT-8.
+  /// Takes the client's receive MTU; only the first exchange counts, unless the server has another
+  /// trait. Source: PROTOCOL.md ATT-8.
   mutating func exchangeMTU(client: UInt16, server: UInt16) {
-    guard !hasExchangedMTU else { return }
+    guard !hasExchangedMTU || model.traits.changesMTUAgain else { return }
     hasExchangedMTU = true
     mtu = max(NotibotProfile.firstMTU, min(client, server))
   }
@@ -95,6 +100,7 @@ struct ATTBearer: Equatable, Sendable {
     switch subscription {
     case .count: countCCCD
     case .data: dataCCCD
+    case .serviceChanged: serviceChangedCCCD
     }
   }
 
@@ -110,6 +116,7 @@ struct ATTBearer: Equatable, Sendable {
       guard value == 0 else { return }
       events.removeAll()
       notices.removeAll()
+    case .serviceChanged: serviceChangedCCCD = value
     }
   }
 
@@ -118,13 +125,14 @@ struct ATTBearer: Equatable, Sendable {
     setCCCD(of: .data, to: data)
   }
 
-  /// Notes that the count changed.
-  mutating func noteCountChange() {
+  /// Marks the count as changed.
+  mutating func markCountChanged() {
     if countCCCD == 1 { pendingCount = .changed }
   }
 
   /// Queues an event of Data. Returns false if it was dropped: the queue is full, or the event is
-  /// longer than a notification. Source: PROTOCOL.md ATT-19, NTF-11.
+  /// longer than a notification, because truncated JSON is useless to the host. Source: PROTOCOL.md
+  /// ATT-19, NTF-11.
   mutating func queue(event: [UInt8]) -> Bool {
     guard dataCCCD == 1 else { return true }
     guard event.count <= eventLimitBytes else { return false }
@@ -139,13 +147,13 @@ struct ATTBearer: Equatable, Sendable {
   /// The longest Data notification. Source: PROTOCOL.md ATT-17.
   var eventLimitBytes: Int { Int(mtu) - 3 }
 
-  /// Takes the pending notification of the count, if there is one.
-  mutating func takePendingCount() -> Bool {
+  /// Whether a notification of the count was pending; it then no longer is.
+  mutating func popPendingCount() -> Bool {
     defer { pendingCount = .none }
     return pendingCount == .changed
   }
 
-  mutating func takeEvent() -> [UInt8]? {
+  mutating func popEvent() -> [UInt8]? {
     events.popFirst()
   }
 
@@ -167,7 +175,7 @@ struct ATTBearer: Equatable, Sendable {
     return true
   }
 
-  mutating func takeNotice() -> GoneNotice? {
+  mutating func popNotice() -> GoneNotice? {
     notices.popFirst()
   }
 
@@ -198,7 +206,7 @@ struct ATTBearer: Equatable, Sendable {
   }
 
   /// The source of the pending SYNCED, which is then no longer pending.
-  mutating func takePendingSync() -> UInt32? {
+  mutating func popPendingSync() -> UInt32? {
     defer { pendingSync = .none }
     switch pendingSync {
     case .none: return nil
@@ -207,7 +215,7 @@ struct ATTBearer: Equatable, Sendable {
   }
 
   /// Whether RESYNC is due; it then counts as sent.
-  mutating func takePendingResync() -> Bool {
+  mutating func popPendingResync() -> Bool {
     guard pendingResync == .due else { return false }
     pendingResync = .sent
     return true
@@ -221,7 +229,7 @@ struct ATTBearer: Equatable, Sendable {
   }
 
   /// The next press to report.
-  mutating func takePress(from presses: PressList) -> KeptPress? {
+  mutating func nextPress(from presses: PressList) -> KeptPress? {
     guard features.contains(.keptActions), let syncedSource,
       let press = presses.first(of: syncedSource, above: reportedPress)
     else { return nil }
@@ -242,7 +250,7 @@ struct ATTBearer: Equatable, Sendable {
   }
 
   /// Empties the prepare queue and returns its parts.
-  mutating func takeParts() -> [Part] {
+  mutating func drainParts() -> [Part] {
     defer { parts = [] }
     return parts
   }

@@ -2,7 +2,7 @@ import DequeModule
 import NotibotProtocol
 
 /// An action of a connection for the driver.
-enum ConnectionAction: Equatable, Sendable {
+package enum ConnectionAction: Equatable, Sendable {
   /// Send these bytes: one record.
   case transmit([UInt8])
   /// End it.
@@ -30,7 +30,7 @@ package struct ConnectionCounters: Equatable, Sendable, Codable {
 /// States: *waiting*, until a device that restarts has booted → *open* → *ending*, after a record
 /// with an impossible length, once everything before it is answered, or at once if the device
 /// restarts → *closed*, until the driver has seen the end. Inputs: `receive`; commands: `open`,
-/// `end`, `answer`; outputs: `takeRequest`, `takeAnswer`, `takeEnd`.
+/// `end`, `answer`; outputs: `popRequest`, `popAnswer`, `popEnd`.
 struct ATTConnection: Equatable, Sendable {
   private enum State: Equatable, Sendable {
     case waiting
@@ -89,14 +89,14 @@ struct ATTConnection: Equatable, Sendable {
   // MARK: Outputs
 
   /// The next request, if there is room for its answer.
-  mutating func takeRequest() -> [UInt8]? {
+  mutating func popRequest() -> [UInt8]? {
     hasRequest ? decoder.nextPDU() : nil
   }
 
-  mutating func takeAnswer() -> [UInt8]? { answers.popFirst() }
+  mutating func popAnswer() -> [UInt8]? { answers.popFirst() }
 
   /// Whether the connection must be closed now; reported once.
-  mutating func takeEnd() -> Bool {
+  mutating func popEnd() -> Bool {
     switch state {
     case .waiting, .closed: return false
     case .open: guard isBroken, answers.isEmpty else { return false }

@@ -87,9 +87,9 @@ extension ATTServer {
   /// Passes the store's events to the bearers, and the count if its value changed.
   mutating func publishChanges(countBefore: UInt16) {
     if store.count != countBefore {
-      for index in bearers.indices { bearers[index].noteCountChange() }
+      for index in bearers.indices { bearers[index].markCountChanged() }
     }
-    for event in store.takeEvents() {
+    for event in store.drainEvents() {
       switch event {
       case .gone(let notice):
         switch notice.reason {
@@ -120,20 +120,24 @@ extension ATTServer {
   /// none. Source: PROTOCOL.md ATT-17.
   mutating func nextUnsolicited(for id: BearerID) -> Outgoing? {
     guard let index = index(of: id) else { return nil }
-    if bearers[index].takePendingCount() {
-      return .att(
-        .handleValueNotification(handle: NotibotProfile.Handle.count, value: store.count.littleEndianBytes))
+    if bearers[index].popPendingCount() {
+      return notification(of: NotibotProfile.Handle.count, store.count.littleEndianBytes, at: index)
     }
     // Before the events and notices of what happened to the notification since (NTF-40).
-    if let press = bearers[index].takePress(from: store.presses) { return .link(.press(press)) }
-    if let event = bearers[index].takeEvent() {
-      return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
+    if let press = bearers[index].nextPress(from: store.presses) { return .link(.press(press)) }
+    if let event = bearers[index].popEvent() {
+      return notification(of: NotibotProfile.Handle.data, event, at: index)
     }
     if let notice = nextNotice(at: index) { return notice }
-    if let source = bearers[index].takePendingSync() { return .link(.synced(answer(to: source))) }
-    guard bearers[index].takePendingResync() else { return nil }
+    if let source = bearers[index].popPendingSync() { return .link(.synced(answer(to: source))) }
+    guard bearers[index].popPendingResync() else { return nil }
     counters.resyncs += 1
     return .link(.resync)
+  }
+
+  /// - Parameter handle: in PROTOCOL.md's table.
+  private func notification(of handle: UInt16, _ value: [UInt8], at index: Int) -> Outgoing {
+    .att(.handleValueNotification(handle: bearers[index].model.table.handle(handle), value: value))
   }
 
   /// Whether a bearer waits for SYNCED. Source: PROTOCOL.md NTF-31.
@@ -143,10 +147,10 @@ extension ATTServer {
 
   /// An event, or GONE if the event does not fit. Source: PROTOCOL.md NTF-26.
   private mutating func nextNotice(at index: Int) -> Outgoing? {
-    while let notice = bearers[index].takeNotice() {
+    while let notice = bearers[index].popNotice() {
       let event = DeviceEvent.gone(notice.reason, notice.key, item: notice.item).encoded()
       if event.count <= bearers[index].eventLimitBytes {
-        return .att(.handleValueNotification(handle: NotibotProfile.Handle.data, value: event))
+        return notification(of: NotibotProfile.Handle.data, event, at: index)
       }
       if bearers[index].features.contains(.sync) { return .link(.gone(notice.reason, notice.key)) }
       counters.eventsDropped += 1

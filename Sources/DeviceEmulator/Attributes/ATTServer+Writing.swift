@@ -3,26 +3,28 @@ import NotibotProtocol
 /// Writes, short and long. Source: PROTOCOL.md ATT-11 to ATT-14.
 extension ATTServer {
   mutating func write(_ value: [UInt8], to handle: UInt16, on bearer: inout ATTBearer) throws(Refusal) {
-    let attribute = try writableAttribute(handle)
+    let attribute = try writableAttribute(handle, on: bearer)
     switch attribute.content {
-    case .data: try storeNotification(value, from: bearer.writer)
-    case .cccd(let subscription): try setCCCD(of: subscription, to: value, handle: handle, on: &bearer)
-    case .fixed, .count: throw Refusal(.writeNotPermitted, handle: handle)
+    case .data: try storeNotification(value, from: bearer.writer, handle: handle)
+    case .cccd(let subscription):
+      bearer.setCCCD(of: subscription, to: try cccdValue(value, of: subscription, handle: handle, on: bearer))
+    case .fixed, .count, .hidden: throw Refusal(.writeNotPermitted, handle: handle)
     }
   }
 
   func prepare(_ part: ATTBearer.Part, on bearer: inout ATTBearer) throws(Refusal) {
-    _ = try writableAttribute(part.handle)
+    _ = try writableAttribute(part.handle, on: bearer)
     guard bearer.prepare(part) else { throw Refusal(.prepareQueueFull, handle: part.handle) }
   }
 
   /// Writes or discards the prepared parts; the queue is empty afterwards, whatever the answer.
   mutating func execute(_ flag: ATTPDU.ExecuteFlag, on bearer: inout ATTBearer) throws(Refusal) {
-    let parts = bearer.takeParts()
+    let parts = bearer.drainParts()
     switch flag {
     case .cancel: return
     case .write: break
     }
+    guard bearer.model.traits.execution == .atOnce else { return try executeInTurn(parts, on: &bearer) }
     // Everything is checked before any value is written.
     var writes: [(handle: UInt16, value: [UInt8])] = []
     for part in parts {
@@ -33,8 +35,9 @@ extension ATTServer {
     }
     writes.sort { $0.handle < $1.handle }
     // The CCCDs are checked, so only Data can still be refused: it is written first.
-    try checkCCCDs(in: writes)
-    let isData = { (handle: UInt16) in handle == NotibotProfile.Handle.data }
+    try checkCCCDs(in: writes, on: bearer)
+    let data = bearer.model.table.handle(NotibotProfile.Handle.data)
+    let isData = { (handle: UInt16) in handle == data }
     for write in writes where isData(write.handle) {
       try self.write(write.value, to: write.handle, on: &bearer)
     }
@@ -43,18 +46,50 @@ extension ATTServer {
     }
   }
 
+  private mutating func executeInTurn(
+    _ parts: [ATTBearer.Part], on bearer: inout ATTBearer
+  ) throws(Refusal) {
+    var done: Set<UInt16> = []
+    for first in parts where done.insert(first.handle).inserted {
+      var value: [UInt8] = []
+      for part in parts where part.handle == first.handle {
+        guard part.offset == value.count else { throw Refusal(.invalidOffset, handle: part.handle) }
+        value += part.value
+      }
+      try write(value, to: first.handle, on: &bearer)
+    }
+  }
+
+  /// Takes what is not a request: only a stack's server executes or answers it. Source: PROTOCOL.md
+  /// ATT-15.
+  mutating func receiveUnasked(_ bytes: [UInt8], on bearer: inout ATTBearer) -> ATTPDU? {
+    let traits = bearer.model.traits
+    switch try? ATTPDU(parsing: bytes) {
+    case .writeCommand(let handle, let value)? where traits.executesWriteCommands:
+      try? write(value, to: handle, on: &bearer)
+      return nil
+    case .handleValueIndication? where traits.confirmsIndications: return .handleValueConfirmation
+    case _: return nil
+    }
+  }
+
   /// Source: PROTOCOL.md ATT-14.
-  private func checkCCCDs(in writes: [(handle: UInt16, value: [UInt8])]) throws(Refusal) {
+  private func checkCCCDs(
+    in writes: [(handle: UInt16, value: [UInt8])], on bearer: ATTBearer
+  ) throws(Refusal) {
     for write in writes {
-      switch AttributeTable.attribute(write.handle)?.content {
-      case .cccd: _ = try cccdValue(write.value, handle: write.handle)
-      case .data, .fixed, .count, nil: break
+      switch bearer.model.table.attribute(write.handle)?.content {
+      case .cccd(let subscription):
+        _ = try cccdValue(write.value, of: subscription, handle: write.handle, on: bearer)
+      case .data, .fixed, .count, .hidden, nil: break
       }
     }
   }
 
-  private func writableAttribute(_ handle: UInt16) throws(Refusal) -> AttributeTable.Attribute {
-    guard let attribute = AttributeTable.attribute(handle) else {
+  private func writableAttribute(
+    _ handle: UInt16, on bearer: ATTBearer
+  ) throws(Refusal) -> AttributeTable.Attribute {
+    guard let attribute = bearer.model.table.attribute(handle) else {
       throw Refusal(.invalidHandle, handle: handle)
     }
     guard attribute.isWritable else { throw Refusal(.writeNotPermitted, handle: handle) }
@@ -62,25 +97,20 @@ extension ATTServer {
   }
 
   /// Source: PROTOCOL.md ATT-12.
-  private func setCCCD(
-    of subscription: AttributeTable.Subscription, to value: [UInt8], handle: UInt16,
-    on bearer: inout ATTBearer
-  ) throws(Refusal) {
-    bearer.setCCCD(of: subscription, to: try cccdValue(value, handle: handle))
-  }
-
-  private func cccdValue(_ value: [UInt8], handle: UInt16) throws(Refusal) -> UInt16 {
+  private func cccdValue(
+    _ value: [UInt8], of subscription: AttributeTable.Subscription, handle: UInt16, on bearer: ATTBearer
+  ) throws(Refusal) -> UInt16 {
     guard value.count == 2 else { throw Refusal(.invalidValueLength, handle: handle) }
-    guard value[0] <= 1, value[1] == 0 else { throw Refusal(.cccdImproperlyConfigured, handle: handle) }
-    return UInt16(value[0])
+    let isListed = value == [0, 0] || value == [subscription.enabled, 0]
+    if !isListed, let error = bearer.model.traits.refusedCCCD { throw Refusal(error, handle: handle) }
+    return UInt16(value[0]) | UInt16(value[1]) << 8
   }
 
   /// Stores one notification, or returns the reason why not. Source: PROTOCOL.md NTF-1, NTF-9,
   /// NTF-23.
   private mutating func storeNotification(
-    _ json: [UInt8], from writer: NotificationStore.Writer
+    _ json: [UInt8], from writer: NotificationStore.Writer, handle: UInt16
   ) throws(Refusal) {
-    let handle = NotibotProfile.Handle.data
     guard json.count <= NotibotProfile.dataLimitBytes else {
       counters.refused += 1
       throw Refusal(.invalidValueLength, handle: handle)

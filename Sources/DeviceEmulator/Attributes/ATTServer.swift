@@ -1,7 +1,7 @@
 import NotibotProtocol
 
 /// Identifies a connection of the attribute protocol.
-struct BearerID: Hashable, Sendable {
+package struct BearerID: Hashable, Sendable {
   var rawValue: Int
 
   init(rawValue: Int) {
@@ -82,9 +82,13 @@ struct ATTServer: Equatable, Sendable {
   /// - Parameters:
   ///   - features: the features of both sides.
   ///   - source: the SRC of the SYN.
-  mutating func open(_ id: BearerID, features: Features = [], source: UInt32? = nil) {
+  ///   - model: its attributes and their server.
+  mutating func open(
+    _ id: BearerID, features: Features = [], source: UInt32? = nil, model: ServerModel = .own
+  ) {
     close(id)
-    bearers.append(ATTBearer(id: id, features: features, source: source, eventsLimit: eventsLimit))
+    bearers.append(
+      ATTBearer(id: id, features: features, source: source, eventsLimit: eventsLimit, model: model))
   }
 
   /// Ends a bearer and discards its state.
@@ -109,11 +113,12 @@ struct ATTServer: Equatable, Sendable {
     let hasSubscribed = (count, data) != (countAfter, dataAfter)
     // Execute Write writes Data before it subscribes: the resulting notifications go to those
     // subscribed before (ATT-14).
-    if hasSubscribed { bearer.setCCCDs(count: count, data: data) }
+    let isAtOnce = bearer.model.traits.execution == .atOnce
+    if hasSubscribed, isAtOnce { bearer.setCCCDs(count: count, data: data) }
     swap(&bearer, &bearers[index])
     if let seconds { while store.expireNext(at: seconds) {} }
     publishChanges(countBefore: countBefore)
-    if hasSubscribed { bearers[index].setCCCDs(count: countAfter, data: dataAfter) }
+    if hasSubscribed, isAtOnce { bearers[index].setCCCDs(count: countAfter, data: dataAfter) }
     return response?.encoded()
   }
 
@@ -130,16 +135,22 @@ struct ATTServer: Equatable, Sendable {
 
   /// Which PDUs are answered, and which cannot be parsed. Source: PROTOCOL.md ATT-15, ATT-16.
   private mutating func receive(_ bytes: [UInt8], on bearer: inout ATTBearer) -> ATTPDU? {
+    let traits = bearer.model.traits
     guard let opcode = bytes.first, ATTOpcode.isAnswered(opcode) else {
       counters.ignored += 1
-      return nil
+      return receiveUnasked(bytes, on: &bearer)
     }
     counters.requests += 1
     do throws(Refusal) {
+      if opcode == ATTOpcode.readMultipleRequest.rawValue, traits.answersReadMultiple {
+        return try readMultiple(bytes, on: bearer)
+      }
       guard ATTOpcode.isSupported(opcode) else { throw Refusal(.requestNotSupported, handle: 0) }
-      guard bytes.count <= Int(bearer.mtu), let request = try? ATTPDU(parsing: bytes) else {
+      guard bytes.count <= Int(bearer.mtu), let request = try? ATTPDU(parsing: traits.normalised(bytes))
+      else {
         // An Execute Write empties the queue whatever its answer is (ATT-14).
-        if opcode == ATTOpcode.executeWriteRequest.rawValue { _ = bearer.takeParts() }
+        if opcode == ATTOpcode.executeWriteRequest.rawValue { _ = bearer.drainParts() }
+        guard traits.malformed == .refused else { return nil }
         throw Refusal(.invalidPDU, handle: 0)
       }
       return try respond(to: request, on: &bearer)
@@ -155,13 +166,13 @@ struct ATTServer: Equatable, Sendable {
       bearer.exchangeMTU(client: client, server: mtu)
       return .exchangeMTUResponse(mtu: mtu)
     case .findInformationRequest(let range):
-      return try findInformation(range)
+      return try findInformation(range, on: bearer)
     case .findByTypeValueRequest(let range, let type, let value):
       return try findByTypeValue(range, type: .short(type), value: value, on: bearer)
     case .readByTypeRequest(let range, let type):
-      return try readByType(range, type: type.shortest, on: bearer)
+      return try readByType(range, type: bearer.found(type), on: bearer)
     case .readByGroupTypeRequest(let range, let type):
-      return try readByGroupType(range, type: type.shortest, on: bearer)
+      return try readByGroupType(range, type: bearer.found(type), on: bearer)
     case .readRequest(let handle):
       return .readResponse(try read(handle, offset: 0, on: bearer))
     case .readBlobRequest(let handle, let offset):
@@ -203,8 +214,15 @@ struct ATTServer: Equatable, Sendable {
     case .fixed(let bytes): bytes
     case .count: store.count.littleEndianBytes
     case .cccd(let subscription): bearer.cccd(of: subscription).littleEndianBytes
-    case .data: []
+    case .data, .hidden: []
     }
+  }
+}
+
+extension ATTBearer {
+  /// The type that a request finds. Source: PROTOCOL.md ATT-9.
+  fileprivate func found(_ type: BluetoothUUID) -> BluetoothUUID {
+    model.traits.findsLongForms ? type.shortest : type
   }
 }
 

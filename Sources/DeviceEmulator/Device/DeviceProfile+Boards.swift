@@ -70,4 +70,30 @@ extension DeviceProfile {
     profile.flash = FlashModel(writesPerErase: 32, eraseTime: .milliseconds(85) ... .milliseconds(150))
     return profile
   }()
+
+  /// Boards whose Bluetooth stack has a server of its own.
+  private static func stacked(
+    _ name: String, _ summary: String, firstHandle: UInt16, _ traits: ServerTraits
+  ) -> DeviceProfile {
+    var profile = DeviceProfile(name: name, summary: summary)
+    profile.stack = StackServer(firstHandle: firstHandle, traits: traits)
+    return profile
+  }
+
+  package static let stackNimBLE = stacked(
+    "stack-nimble", "as default, but NimBLE serves the attributes of connections, from handle 14",
+    firstHandle: 14, .nimble)
+
+  /// Source: ESP-IDF's logs of `gatts_demo`: the first service is at handle 40.
+  package static let stackBluedroid = stacked(
+    "stack-bluedroid", "as default, but Bluedroid serves the attributes of connections, from handle 40",
+    firstHandle: 40, .bluedroid)
+
+  package static let stackEager = {
+    var traits = ServerTraits.nimble
+    traits.notifiesInsideWrite = true
+    return stacked(
+      "stack-eager", "as stack-nimble, but it notifies from within the handler of a write, against ATT-18",
+      firstHandle: 14, traits)
+  }()
 }

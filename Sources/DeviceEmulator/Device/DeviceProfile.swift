@@ -54,6 +54,14 @@ package struct FlashModel: Equatable, Sendable {
   }
 }
 
+/// A Bluetooth stack that serves the attributes to connections; sessions have the device's own
+/// server.
+package struct StackServer: Equatable, Sendable {
+  /// The handle of the service.
+  package var firstHandle: UInt16
+  package var traits: ServerTraits
+}
+
 /// A device that the emulator can be: limits, store, console and line.
 package struct DeviceProfile: Equatable, Sendable {
   /// Its name for users.
@@ -76,6 +84,13 @@ package struct DeviceProfile: Equatable, Sendable {
   package var writersLimit = WriterRecords.limit
   /// The size of each bearer's queue of Data notifications. 8...65535. Source: PROTOCOL.md ATT-19.
   package var eventsLimit = ATTBearer.eventsLimit
+  /// The handle of the service where the device serves it itself, up to
+  /// `NotibotProfile.lastFirstHandle`.
+  package var firstHandle = NotibotProfile.Handle.service
+  /// nil: connections have the server of sessions.
+  package var stack: StackServer?
+  /// The device name in GAP, if there is one.
+  package var bluetoothName = DeviceProfile.usualBluetoothName
   package var console = ConsoleModel(hasBootText: true, logInterval: .seconds(10))
   package var wire: WireModel = .direct
   /// The duration of a restart, from the reset to the first HELLO. 0...60 s.
@@ -96,6 +111,8 @@ package struct DeviceProfile: Equatable, Sendable {
     self.summary = summary
   }
 
+  package static let usualBluetoothName = "Notibot"
+
   /// 16 frames, 8 requests, 4096 bytes. Source: PROTOCOL.md LNK-8.
   package static let usualLimits = LinkLimits(frames: 16, requests: 8, mtu: 517, bytes: 4096)
 }
@@ -104,7 +121,7 @@ extension DeviceProfile {
   /// Every profile with a name, the default one first.
   package static let all: [DeviceProfile] = [
     standard, firmware, wide, devkit, quiet, mtu23, tiny, large, bench, cp2102, ch340, ftdi, usbSerialJTAG,
-    resetOnOpen, bareEnable, brownout, slowFlash,
+    resetOnOpen, bareEnable, brownout, slowFlash, stackNimBLE, stackBluedroid, stackEager,
   ]
 
   /// The profile called `name`; nil if there is none.

@@ -91,7 +91,7 @@ extension EmulatedDevice {
   /// The stored notifications.
   package var store: NotificationStore { attributes.store }
 
-  /// Whether changes of the display are kept for `takeDisplayChanges`.
+  /// Whether changes of the display are kept for `drainDisplayChanges`.
   package var recordsDisplay: Bool {
     get { attributes.store.display != nil }
     set {
@@ -102,8 +102,8 @@ extension EmulatedDevice {
 
   /// The changes of the display since the last call, in order; none unless `recordsDisplay`. A
   /// restart is one of the changes. At most `DisplayLog.limit` are kept.
-  package mutating func takeDisplayChanges() -> [DisplayChange] {
-    attributes.store.takeDisplayChanges()
+  package mutating func drainDisplayChanges() -> [DisplayChange] {
+    attributes.store.drainDisplayChanges()
   }
 
   /// Milliseconds since boot.
@@ -176,8 +176,9 @@ extension EmulatedDevice {
     }
   }
 
-  /// Takes the queued text for the line: in frames if the session wants that, otherwise raw.
-  mutating func takeConsole() -> [UInt8] {
+  /// The queued text for the line, which is then removed: in frames if the session wants that,
+  /// otherwise raw.
+  mutating func drainConsole() -> [UInt8] {
     defer { console = [] }
     guard link.framesLog, let session = link.sessionID else { return console }
     let header = FrameHeader(type: .udata, direction: .fromDevice, channel: .log, session: session)
@@ -209,9 +210,24 @@ extension DeviceProfile {
       firmwareName: EmulatedDevice.firmwareName,
       firmwareVersion: booted?.descriptor?.version ?? EmulatedDevice.firmwareVersion,
       buildHash: booted?.descriptor.map { Array($0.elfSHA256.prefix(4)) } ?? [0xDE, 0xAD, 0xBE, 0xEF],
-      profileHash: NotibotProfile.hash,
+      profileHash: NotibotProfile.profileHash(of: NotibotProfile.declarations(from: firstHandle)),
       capacity: capacity)
   }
+
+  /// The attributes of a session.
+  var lineModel: ServerModel {
+    ServerModel(table: AttributeTable(first: firstHandle, name: bluetoothName), traits: .own)
+  }
+
+  /// The attributes of a connection.
+  var connectionModel: ServerModel {
+    guard let stack else { return lineModel }
+    return ServerModel(
+      table: AttributeTable(first: stack.firstHandle, name: bluetoothName), traits: stack.traits)
+  }
+
+  /// Where GAP and GATT can be on a connection that does not have them; nil if it has.
+  package var handleBehindService: UInt16? { connectionModel.table.handleBehind }
 
   var emptyStore: NotificationStore {
     NotificationStore(capacity: Int(capacity), policy: policy, writersLimit: writersLimit)

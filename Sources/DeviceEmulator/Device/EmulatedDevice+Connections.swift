@@ -53,7 +53,7 @@ extension EmulatedDevice {
   mutating func nextAction(for id: BearerID) -> ConnectionAction? {
     guard let index = connectionIndex(id) else { return nil }
     while true {
-      if let answer = connections[index].takeAnswer() { return .transmit(ATTRecord.bytes(of: answer)) }
+      if let answer = connections[index].popAnswer() { return .transmit(ATTRecord.bytes(of: answer)) }
       if isHandling, connections[index].isOpen, let outgoing = attributes.nextUnsolicited(for: id) {
         // A bearer without SYNC has notifications on the ATT channel only.
         return .transmit(ATTRecord.bytes(of: outgoing.payload))
@@ -62,7 +62,7 @@ extension EmulatedDevice {
         handleRequests()
         continue
       }
-      return connections[index].takeEnd() ? .close : nil
+      return connections[index].popEnd() ? .close : nil
     }
   }
 
@@ -84,12 +84,13 @@ extension EmulatedDevice {
     var hasHandled = false
     for index in connections.indices {
       let wasBroken = connections[index].isBroken
-      while flash == .idle, let request = connections[index].takeRequest() {
-        if let response = attributes.receive(
-          request, on: connections[index].id, at: timeOfDay?.seconds(at: clock))
-        {
-          connections[index].answer(response)
+      while flash == .idle, let request = connections[index].popRequest() {
+        let id = connections[index].id
+        let response = attributes.receive(request, on: id, at: timeOfDay?.seconds(at: clock))
+        if profile.stack?.traits.notifiesInsideWrite == true {
+          while let early = attributes.nextUnsolicited(for: id) { connections[index].answer(early.payload) }
         }
+        if let response { connections[index].answer(response) }
         startErasing()
         hasHandled = true
       }
@@ -105,7 +106,7 @@ extension EmulatedDevice {
     guard state == .running else { return }
     let features = profile.identity(in: attributes.mode).features.intersection(.optionalKeys)
     for index in connections.indices where connections[index].open() {
-      attributes.open(connections[index].id, features: features)
+      attributes.open(connections[index].id, features: features, model: profile.connectionModel)
     }
   }
 

@@ -169,7 +169,7 @@ package struct EmulatedDevice: Equatable, Sendable {
   package mutating func nextTransmit() -> [UInt8]? {
     if case .erasing = flash { return nil }
     if let output = nextLoaderOutput() { return output }
-    var wire = takeConsole()
+    var wire = drainConsole()
     while wire.count < transmitLimitBytes, let frame = link.nextFrame() { frame.encode(into: &wire) }
     guard !wire.isEmpty else { return nil }
     bytesSent += UInt64(wire.count)
@@ -215,7 +215,8 @@ package struct EmulatedDevice: Equatable, Sendable {
     while let event = link.nextEvent() {
       switch event {
       case .opened(let peer):
-        attributes.open(.serial, features: peer.features, source: peer.source)
+        attributes.open(
+          .serial, features: peer.features, source: peer.source, model: profile.lineModel)
         if let hostClock = peer.clock { timeOfDay = TimeOfDay(seconds: hostClock.seconds, at: clock) }
       case .ended: attributes.close(.serial)
       }
@@ -233,7 +234,7 @@ package struct EmulatedDevice: Equatable, Sendable {
     expireDue()
     sendUnsolicited()
     while link.hasRoom, flash == .idle, !attributes.hasPendingSync(on: .serial),
-      let inbound = link.takeInbound()
+      let inbound = link.popInbound()
     {
       handle(inbound)
       startErasing()

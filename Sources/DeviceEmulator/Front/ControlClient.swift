@@ -46,9 +46,14 @@ package struct ControlClient: Sendable {
 
   /// The socket.
   package let path: String
+  /// The number of the device, from 1, at a socket of several; nil: it has one.
+  package let device: Int?
 
-  package init(path: String) {
-    self.path = path
+  /// - Parameter name: the path of the socket, and for one of several devices `#` and its number.
+  package init(path name: String) {
+    let parts = name.split(separator: "#", omittingEmptySubsequences: false)
+    device = parts.count > 1 ? parts.last.flatMap { Int($0) } : nil
+    path = device == nil ? name : parts.dropLast().joined(separator: "#")
   }
 
   /// Sends one request and waits for its answer, at most `timeout`.
@@ -85,6 +90,8 @@ package struct ControlClient: Sendable {
     let limit = loop.scheduleTask(in: TimeAmount(timeout)) { channel.close(promise: nil) }
     defer { limit.cancel() }
     do {
+      var request = request
+      request.device = request.device ?? device
       let line = try JSONEncoder().encode(request) + Data([UInt8(ascii: "\n")])
       try await channel.writeAndFlush(ByteBuffer(bytes: line))
       let reply = try JSONDecoder().decode(ControlReply.self, from: Data(try await answer.futureResult.get()))

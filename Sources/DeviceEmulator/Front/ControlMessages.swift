@@ -41,6 +41,8 @@ package struct ControlRequest: Codable, Equatable, Sendable {
   package var flashFaults: String?
   /// The condition of `wait`.
   package var until: String?
+  /// The number of the device, from 1, at a socket of several.
+  package var device: Int?
 
   /// Each command with its arguments, for help and for errors.
   package static let forms: [(words: String, meaning: String)] = [

@@ -2,19 +2,21 @@ import Foundation
 import NIOCore
 import SerialLink
 
-/// A Unix socket that takes one JSON request per line and answers each with one line of JSON.
+/// A Unix socket that takes one JSON request per line and answers each with one line of JSON; for
+/// one device, or for several that the requests number.
 struct ControlServer: Sendable {
   /// The longest request line, in bytes; a longer one ends the connection.
   static let lineLimitBytes = 16_384
 
   private let socket: EmulatorSocket
 
-  /// Listens at `path`. Replaces the socket of a dead process, but no other file.
+  /// Listens at `path`; `loop` is the one that all `servers` run on. Replaces the socket of a dead
+  /// process, but no other file.
   static func open(
-    at path: String, for server: EmulatorServer, on loop: any EventLoop
+    at path: String, for servers: [EmulatorServer], on loop: any EventLoop
   ) async throws(PortError) -> ControlServer {
     let socket = try await EmulatorSocket.open(at: path, on: loop) { channel in
-      try channel.pipeline.syncOperations.addHandler(ControlHandler(server: server))
+      try channel.pipeline.syncOperations.addHandler(ControlHandler(servers: servers))
     }
     return ControlServer(socket: socket)
   }
@@ -29,13 +31,13 @@ final class ControlHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  private let server: EmulatorServer
+  private let servers: [EmulatorServer]
   private var unread = ByteBuffer()
   /// Sends snapshots until the connection ends; nil before `view`.
   private var viewer: Task<Void, Never>?
 
-  init(server: EmulatorServer) {
-    self.server = server
+  init(servers: [EmulatorServer]) {
+    self.servers = servers
   }
 
   func channelActive(context: ChannelHandlerContext) {
@@ -68,13 +70,15 @@ final class ControlHandler: ChannelInboundHandler {
     }
     let line = unread.readBytes(length: end - unread.readerIndex) ?? []
     unread.moveReaderIndex(forwardBy: 1)
-    let server = self.server
+    let servers = self.servers
     let channel = context.channel
     let request = try? JSONDecoder().decode(ControlRequest.self, from: Data(line))
-    if request?.command == "view", let snapshots = server.assumeIsolated({ $0.view() }) {
+    if request?.command == "view", let server = try? Self.device(of: request, among: servers),
+      let snapshots = server.assumeIsolated({ $0.view() })
+    {
       return stream(snapshots, context)
     }
-    channel.eventLoop.makeFutureWithTask { await ControlHandler.reply(to: request, from: server) }
+    channel.eventLoop.makeFutureWithTask { await ControlHandler.reply(to: request, from: servers) }
       .flatMap { channel.writeAndFlush(ByteBuffer(bytes: $0)) }
       .assumeIsolated().whenComplete { result in
         switch result {
@@ -101,13 +105,26 @@ final class ControlHandler: ChannelInboundHandler {
     context.read()
   }
 
+  /// The device that a request means.
+  private static func device(
+    of request: ControlRequest?, among servers: [EmulatorServer]
+  ) throws(ControlRequestError) -> EmulatorServer {
+    let number = request?.device ?? (servers.count == 1 ? 1 : 0)
+    guard 1...servers.count ~= number else {
+      throw ControlRequestError(
+        "this socket has the devices 1 to \(servers.count): name one, as in SOCKET#1 or {\"device\":1}")
+    }
+    return servers[number - 1]
+  }
+
   /// The answer to a request; nil is a line that is none.
-  private static func reply(to request: ControlRequest?, from server: EmulatorServer) async -> [UInt8] {
+  private static func reply(to request: ControlRequest?, from servers: [EmulatorServer]) async -> [UInt8] {
     let reply: ControlReply
     do throws(ControlRequestError) {
       guard let request else {
         throw ControlRequestError("this is not a request, such as {\"command\":\"stats\"}")
       }
+      let server = try device(of: request, among: servers)
       switch request.command {
       case "view":
         throw ControlRequestError("\(EmulatorServer.viewersLimit) others view this emulator already")

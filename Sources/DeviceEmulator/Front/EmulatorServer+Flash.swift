@@ -18,7 +18,7 @@ extension EmulatorServer {
   /// Writes what has changed in the flash to its file. A file that cannot be written fails the
   /// supply of the chip, so that no host takes a write for done.
   func storeFlash() {
-    guard let flashFile, let changes = wired.device.loader?.takeFlashChanges(), !changes.isEmpty else {
+    guard let flashFile, let changes = wired.device.loader?.drainFlashChanges(), !changes.isEmpty else {
       return
     }
     do throws(PortError) {

@@ -67,7 +67,7 @@ extension EmulatorServer: NetworkDevice {
 
   /// The host changes the line. Returns the modem lines that the device then drives.
   package func perform(_ command: LineCommand) -> UInt8 {
-    takeUnhandled()
+    drainUnhandled()
     wired.apply(command, now: Self.now)
     drain()
     return modemState
@@ -75,7 +75,7 @@ extension EmulatorServer: NetworkDevice {
 
   /// The host has disconnected, and its driver released both lines.
   package func left(_ channel: any NIOCore.Channel) {
-    takeUnhandled()
+    drainUnhandled()
     guard hostChannel === channel else { return }
     // The kernel of this computer does not come back for a device that it has detached.
     line = usb?.controller == nil ? .served(host: nil) : .unplugged

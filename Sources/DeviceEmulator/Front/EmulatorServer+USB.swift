@@ -72,9 +72,9 @@ extension EmulatorServer {
   }
 
   /// Bytes of a transfer arrived. Returns whether there is room for more.
-  func take(_ bytes: [UInt8]) -> Bool {
+  func receive(_ bytes: [UInt8]) -> Bool {
     received(bytes)
-    takeUnhandled()
+    drainUnhandled()
     return !wired.isFull
   }
 

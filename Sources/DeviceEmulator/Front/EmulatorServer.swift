@@ -234,8 +234,10 @@ package actor EmulatorServer {
     }
   }
 
-  private func openControl(at path: String) async throws(PortError) {
-    control = try await ControlServer.open(at: path, for: self, on: loop)
+  /// Takes commands for this emulator, or for `servers`, which run on the same event loop, until
+  /// this one stops.
+  package func openControl(at path: String, for servers: [EmulatorServer]? = nil) async throws(PortError) {
+    control = try await ControlServer.open(at: path, for: servers ?? [self], on: loop)
   }
 
   private func openAttributes(at path: String) async throws(PortError) {
@@ -248,11 +250,11 @@ package actor EmulatorServer {
   /// reports closing, opening and bytes through two descriptors, in either order, and an answer
   /// must not go to the host that has just left.
   package func received(_ bytes: [UInt8]) {
-    if unhandled.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.takeUnhandled() } } }
+    if unhandled.isEmpty { loop.assumeIsolated().execute { self.assumeIsolated { $0.drainUnhandled() } } }
     unhandled += bytes
   }
 
-  func takeUnhandled() {
+  func drainUnhandled() {
     guard !unhandled.isEmpty else { return }
     followHostRate()
     show(unhandled, .fromHost)
@@ -373,7 +375,7 @@ package actor EmulatorServer {
 
   /// Sets the timer to the next deadline of the machine.
   private func arm() {
-    guard var deadline = inPlace(&wired, { $0.nextDeadline }) else { return }
+    guard var deadline = withoutCopy(&wired, { $0.nextDeadline }) else { return }
     // Output that cannot be written waits for the host, not for the timer.
     if let channel = hostChannel, !channel.isWritable || host == .suspended {
       deadline = max(deadline, Self.now + Self.unwritablePause)

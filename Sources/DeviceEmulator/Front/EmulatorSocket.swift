@@ -21,7 +21,7 @@ package struct EmulatorSocket: Sendable {
     initializer: @escaping @Sendable (any NIOCore.Channel) throws -> Void
   ) async throws(PortError) -> EmulatorSocket {
     do {
-      let (place, channel) = try await SocketPlace.take(path, on: loop) { draft in
+      let (place, channel) = try await SocketPlace.acquire(path, on: loop) { draft in
         try await ServerBootstrap.pausing(on: loop)
           .serverChannelOption(.backlog, value: backlog)
           .childChannelOption(.autoRead, value: false)

@@ -33,36 +33,36 @@ struct LineView {
     case .fromHost:
       fromHost.receive(bytes)
       while let event = fromHost.nextEvent() {
-        if case .frame(let frame) = event { take(frame) }
+        if case .frame(let frame) = event { add(frame) }
       }
     case .fromDevice:
       fromDevice.receive(bytes)
-      takeEvents()
+      drainEvents()
     }
   }
 
   /// The device has been silent: what it sent is text, and an unfinished line is shown.
   mutating func flush() {
     fromDevice.flushCandidateAsText()
-    takeEvents()
+    drainEvents()
   }
 
-  private mutating func takeEvents() {
+  private mutating func drainEvents() {
     while let event = fromDevice.nextEvent() {
       switch event {
-      case .frame(let frame): take(frame)
-      case .text(let bytes): take(bytes)
+      case .frame(let frame): add(frame)
+      case .text(let bytes): add(bytes)
       }
     }
   }
 
-  private mutating func take(_ frame: Frame) {
+  private mutating func add(_ frame: Frame) {
     framesBefore += 1
     if frames.count == Self.framesLimit { frames.removeFirst() }
     frames.append(Entry(number: framesBefore, text: FrameSummary.line(of: frame)))
   }
 
-  private mutating func take(_ bytes: [UInt8]) {
+  private mutating func add(_ bytes: [UInt8]) {
     for byte in bytes {
       if byte != UInt8(ascii: "\n") { line.append(byte) }
       guard byte == UInt8(ascii: "\n") || line.count == Self.lineLimitBytes else { continue }

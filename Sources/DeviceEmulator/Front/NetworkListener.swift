@@ -135,7 +135,7 @@ final class NetworkHandler<Server: NetworkDevice>: ChannelDuplexHandler {
       isAccepted = true
       telnet = machine
       telnet?.start()
-      obey(context)
+      drainActions(context)
       try? channel.syncOptions?.setOption(.autoRead, value: true)
       server.assumeIsolated { $0.noticed(.attached) }
     }
@@ -156,7 +156,7 @@ final class NetworkHandler<Server: NetworkDevice>: ChannelDuplexHandler {
     let bytes = Array(unwrapInboundIn(data).readableBytesView)
     guard telnet != nil else { return server.assumeIsolated { $0.received(bytes) } }
     telnet?.receive(bytes)
-    obey(context)
+    drainActions(context)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -184,7 +184,7 @@ final class NetworkHandler<Server: NetworkDevice>: ChannelDuplexHandler {
     context.close(promise: nil)
   }
 
-  private func obey(_ context: ChannelHandlerContext) {
+  private func drainActions(_ context: ChannelHandlerContext) {
     while let action = telnet?.nextAction() {
       switch action {
       case .write(let bytes): answer(bytes, context)

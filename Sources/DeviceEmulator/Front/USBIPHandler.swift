@@ -25,7 +25,7 @@ final class USBIPHandler: ChannelDuplexHandler {
 
   private var state: State
   private let handshakeLimit: TimeAmount
-  private var isObeying = false
+  private var isDraining = false
   private var isSuspended = false
 
   /// A connection from the network.
@@ -62,7 +62,7 @@ final class USBIPHandler: ChannelDuplexHandler {
     case .imported(var device, let server):
       device.receive(bytes)
       state = .imported(device, server)
-      obey(context)
+      drainActions(context)
     }
   }
 
@@ -71,7 +71,7 @@ final class USBIPHandler: ChannelDuplexHandler {
     let bytes = Array(unwrapOutboundIn(data).readableBytesView)
     changeDevice { $0.send(bytes) }
     promise?.succeed()
-    obey(context)
+    drainActions(context)
   }
 
   func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?)
@@ -81,7 +81,7 @@ final class USBIPHandler: ChannelDuplexHandler {
     }
     changeDevice { $0.setRoom(true) }
     promise?.succeed()
-    obey(context)
+    drainActions(context)
   }
 
   /// A peer that does not read its answers gets no further ones.
@@ -128,7 +128,7 @@ final class USBIPHandler: ChannelDuplexHandler {
           var device = USBDevice(identity)
           device.receive(rest)
           state = .imported(device, server)
-          return obey(context)
+          return drainActions(context)
         }
       }
       end(with: USBIPHandshake.refused(.noDevice), context)
@@ -156,10 +156,10 @@ final class USBIPHandler: ChannelDuplexHandler {
   }
 
   /// Carries out the actions of the device; the emulator can call back meanwhile.
-  private func obey(_ context: ChannelHandlerContext) {
-    guard !isObeying else { return }
-    isObeying = true
-    defer { isObeying = false }
+  private func drainActions(_ context: ChannelHandlerContext) {
+    guard !isDraining else { return }
+    isDraining = true
+    defer { isDraining = false }
     repeat {
       while let (action, server) = nextAction() { carryOut(action, server, context) }
       context.flush()
@@ -179,7 +179,7 @@ final class USBIPHandler: ChannelDuplexHandler {
     switch action {
     case .write(let bytes): put(bytes, context)
     case .deliver(let bytes):
-      let hasRoom = server.assumeIsolated { $0.take(bytes) }
+      let hasRoom = server.assumeIsolated { $0.receive(bytes) }
       changeDevice { $0.setRoom(hasRoom) }
     case .perform(let command):
       // A chip that resets takes its USB with it, but has answered before.

@@ -96,11 +96,11 @@ extension DeviceSession {
     }
     guard distance == 0 else {
       counters.outOfOrder += 1
-      noteOutOfOrder(item, Int(distance), now: now)
+      receiveOutOfOrder(item, Int(distance), now: now)
       return
     }
-    take(item, now: now, counters: &counters)
-    while let next = nextKept() { take(next, now: now, counters: &counters) }
+    receiveInOrder(item, now: now, counters: &counters)
+    while let next = nextKept() { receiveInOrder(next, now: now, counters: &counters) }
   }
 
   /// Whether the granted bytes have room for the frame; a frame that is already kept takes no more
@@ -116,8 +116,8 @@ extension DeviceSession {
     return inboundBytes + kept + item.lengthBytes <= Int(ownLimits.bytes)
   }
 
-  /// Takes the frame that is next in order.
-  private mutating func take(_ item: Inbound, now: Instant, counters: inout LinkCounters) {
+  /// Receives the frame that is next in order.
+  private mutating func receiveInOrder(_ item: Inbound, now: Instant, counters: inout LinkCounters) {
     counters.dataReceived += 1
     received += 1
     inbound.append(item)
@@ -149,7 +149,7 @@ extension DeviceSession {
   }
 
   /// Source: PROTOCOL.md LNK-33.
-  private mutating func noteOutOfOrder(_ item: Inbound, _ distance: Int, now: Instant) {
+  private mutating func receiveOutOfOrder(_ item: Inbound, _ distance: Int, now: Instant) {
     let number = received + UInt64(distance)
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped(let hole):
@@ -168,7 +168,7 @@ extension DeviceSession {
   }
 
   /// Returns the next payload. Source: PROTOCOL.md LNK-40.
-  mutating func takeInbound(now: Instant) -> Inbound? {
+  mutating func popInbound(now: Instant) -> Inbound? {
     guard let item = inbound.popFirst() else { return nil }
     inboundBytes -= item.lengthBytes
     handled += 1
@@ -225,7 +225,7 @@ extension DeviceSession {
       var newestSending: UInt64 = 0
       for index in 0..<sentCount {
         // The first place is the missing frame itself.
-        if index > 0, held >> UInt64(index - 1) & 1 == 1 { noteHeld(index) }
+        if index > 0, held >> UInt64(index - 1) & 1 == 1 { markHeld(index) }
         if outbound[index].isHeld { newestSending = max(newestSending, outbound[index].firstSending) }
       }
       // The line keeps the order: a frame that left before one that has arrived is lost if it has
@@ -243,7 +243,7 @@ extension DeviceSession {
     for index in 0..<Int(sent - acknowledged) { makeDue(index) }
   }
 
-  private mutating func noteHeld(_ index: Int) {
+  private mutating func markHeld(_ index: Int) {
     outbound[index].isHeld = true
     guard outbound[index].isDue else { return }
     outbound[index].isDue = false

@@ -110,19 +110,19 @@ extension DeviceSession {
     guard phase == .open else { return nil }
     if pongsDue > 0 {
       pongsDue -= 1
-      return noteReported(
+      return markReported(
         Frame(header(.pong), payload: Pong(handled: UInt8(truncatingIfNeeded: handled)).encoded()))
     }
     if isNakDue { return nak(counters: &counters) }
     if dueCount > 0, let index = nextDueIndex {
-      return noteReported(
+      return markReported(
         sendData(at: index, lineFreeAt: lineFreeAt, bitsPerSecond: bitsPerSecond, counters: &counters))
     }
     if isPingDue {
       isPingDue = false
-      return noteReported(Frame(header(.ping)))
+      return markReported(Frame(header(.ping)))
     }
-    if ackDue == .now { return isKeeping ? nak(counters: &counters) : noteReported(Frame(header(.ack))) }
+    if ackDue == .now { return isKeeping ? nak(counters: &counters) : markReported(Frame(header(.ack))) }
     return nil
   }
 
@@ -135,10 +135,10 @@ extension DeviceSession {
     switch exchange(&outOfOrder, with: .dropped(nil)) {
     case .dropped(let hole):
       outOfOrder = .dropped(hole)
-      return noteReported(Frame(header(.nak)))
+      return markReported(Frame(header(.nak)))
     case .kept(let kept, _):
       outOfOrder = .kept(kept, unreported: 0)
-      return noteReported(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
+      return markReported(Frame(header(.nak), payload: Nak(held: kept.bitmap).encoded()))
     }
   }
 
@@ -187,8 +187,8 @@ extension DeviceSession {
     return frame
   }
 
-  /// Notes that a frame reports ack and credit to the peer. Source: PROTOCOL.md LNK-50.
-  private mutating func noteReported(_ frame: Frame) -> Frame {
+  /// Records that a frame reports ack and credit to the peer. Source: PROTOCOL.md LNK-50.
+  private mutating func markReported(_ frame: Frame) -> Frame {
     ackDue = .no
     unacknowledgedReceived = 0
     grantedLimit = received + UInt64(credit)

@@ -66,7 +66,7 @@ package struct LinkCounters: Equatable, Sendable, Codable {
 ///
 /// States: *idle* ⇄ *live* (see `DeviceSession` for its phases). A SYN with a new nonce moves to
 /// *live* from either; FIN, 5 s of silence and `close` followed by its answer move back. Inputs:
-/// `receive`, `handleTimeout`; commands: `send`, `takeInbound`, `close`; outputs: `nextFrame`,
+/// `receive`, `handleTimeout`; commands: `send`, `popInbound`, `close`; outputs: `nextFrame`,
 /// `nextEvent`, `nextDeadline`. Frames are made when they are taken, so that a line that does not
 /// drain does not grow a queue. Source: PROTOCOL.md LNK-1 to LNK-54.
 struct DeviceLink: Equatable, Sendable {
@@ -229,9 +229,9 @@ struct DeviceLink: Equatable, Sendable {
 
   /// The next payload in order, which then counts as handled; nil if there is none. Source:
   /// PROTOCOL.md LNK-40.
-  mutating func takeInbound() -> DeviceSession.Inbound? {
+  mutating func popInbound() -> DeviceSession.Inbound? {
     let now = clock
-    return withSession { session in session.takeInbound(now: now) } ?? nil
+    return withSession { session in session.popInbound(now: now) } ?? nil
   }
 
   /// Ends the session from this side. Source: PROTOCOL.md LNK-24.

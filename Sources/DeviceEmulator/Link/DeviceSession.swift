@@ -4,9 +4,10 @@ import NotibotProtocol
 /// One session at the device: received frames, sent frames, and deadlines.
 ///
 /// Phases: *offered* (SYNACK sent, no frame of the session received yet) → *open* → *closing* (FIN
-/// sent). `DeviceLink` owns it, moves it between phases and decides when it ends. Frame numbers
-/// count up from 0 without wrapping; the wire carries them modulo 256. Source: PROTOCOL.md LNK-12
-/// to LNK-54.
+/// sent). *offered* has no deadline (LNK-16): a host that repeats its SYN after the session was
+/// forgotten, but not its nonce, would be ignored forever. `DeviceLink` owns it, moves it between
+/// phases and decides when it ends. Frame numbers count up from 0 without wrapping; the wire
+/// carries them modulo 256. Source: PROTOCOL.md LNK-12 to LNK-54.
 struct DeviceSession: Equatable, Sendable {
   enum Phase: Equatable, Sendable {
     case offered

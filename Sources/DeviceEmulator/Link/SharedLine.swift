@@ -86,7 +86,7 @@ package struct SharedLine: Equatable, Sendable {
       case .text(let bytes): events.append(.text(bytes))
       case .frame(let frame):
         // A FIN does not overtake a write.
-        if frame.header.type == .fin { take(upTo: .max) }
+        if frame.header.type == .fin { fillEvents(upTo: .max) }
         link.receive(frame, now: now)
         settle()
       }
@@ -113,7 +113,7 @@ package struct SharedLine: Equatable, Sendable {
   // MARK: Outputs
 
   package mutating func nextEvent() -> Event? {
-    defer { take(upTo: Self.eventsLimit) }
+    defer { fillEvents(upTo: Self.eventsLimit) }
     return events.popFirst()
   }
 
@@ -141,11 +141,11 @@ package struct SharedLine: Equatable, Sendable {
       case .ended: events.append(.ended)
       }
     }
-    take(upTo: Self.eventsLimit)
+    fillEvents(upTo: Self.eventsLimit)
   }
 
-  private mutating func take(upTo limit: Int) {
-    while events.count < limit, let inbound = link.takeInbound() {
+  private mutating func fillEvents(upTo limit: Int) {
+    while events.count < limit, let inbound = link.popInbound() {
       switch inbound.channel {
       case .att: events.append(.request(inbound.payload))
       case .link: events.append(.message(inbound.payload))

@@ -38,7 +38,7 @@ extension EmulatedDevice {
     case .held:
       return false
     case .running, .restarting:
-      guard loaderEntry == .sync, loader?.faults.has(.bootMode) == false, let rest = syncWatch.take(bytes)
+      guard loaderEntry == .sync, loader?.faults.has(.bootMode) == false, let rest = syncWatch.receive(bytes)
       else { return false }
       standStill(.downloading)
       loader?.receive(rest, now: clock)

@@ -42,8 +42,8 @@ struct Inflate: Equatable, Sendable {
   /// Whether the stream has ended, with the right checksum.
   var hasEnded: Bool { stage == .ended }
 
-  /// Takes a piece and returns what can be decompressed so far. Bytes after the end are ignored.
-  mutating func take(_ piece: some Collection<UInt8>) throws(Failure) -> [UInt8] {
+  /// Receives a piece and returns what can be decompressed so far. Bytes after the end are ignored.
+  mutating func receive(_ piece: some Collection<UInt8>) throws(Failure) -> [UInt8] {
     input.removeFirst(position)
     position = 0
     input += piece

@@ -48,11 +48,11 @@ extension LoaderMachine {
       guard chip.hasSecurityInfo else { throw .unsupported }
       answer(request.code, chip.securityInfo)
     case .memoryBegin: try beginMemory(request)
-    case .memoryData: try takeMemory(request)
+    case .memoryData: try receiveMemory(request)
     case .memoryEnd: try endMemory(request)
     case .flashBegin: try beginRaw(request)
     case .deflateBegin: try beginCompressed(request)
-    case .flashData, .deflateData: try takeBlock(operation, request)
+    case .flashData, .deflateData: try receiveBlock(operation, request)
     case .flashEnd: try endFlash(request)
     case .deflateEnd: try endCompressed(request)
     case .flashMD5: try hash(request)
@@ -130,7 +130,7 @@ extension LoaderMachine {
     answer(request.code)
   }
 
-  private mutating func takeMemory(_ request: LoaderRequest) throws(LoaderFailure) {
+  private mutating func receiveMemory(_ request: LoaderRequest) throws(LoaderFailure) {
     guard case .memory(let left) = transfer else { throw .notWriting }
     let payload = try payload(of: request)
     guard payload.count <= left else { throw .memory }
@@ -138,7 +138,8 @@ extension LoaderMachine {
     answer(request.code)
   }
 
-  /// Code with an entry runs; it is taken for a stub, whatever it is.
+  /// Code with an entry runs; it is taken for a stub, whatever it is, because stubs change with
+  /// each release of esptool, and esptool 5.6.0 waits for `OHAI` indefinitely.
   private mutating func endMemory(_ request: LoaderRequest) throws(LoaderFailure) {
     let entry = try words(2, of: request)[1]
     answer(request.code)

@@ -54,8 +54,8 @@ extension LoaderMachine {
     answer(request.code)
   }
 
-  /// Takes a block of either kind, with the faults that it meets.
-  mutating func takeBlock(_ operation: LoaderOperation, _ request: LoaderRequest) throws(LoaderFailure) {
+  /// Receives a block of either kind, with the faults that it meets.
+  mutating func receiveBlock(_ operation: LoaderOperation, _ request: LoaderRequest) throws(LoaderFailure) {
     blocks += 1
     if faults.hits(.unplug, blocks) { return die(.unplug) }
     if faults.hits(.checksum, blocks) { throw .checksum }
@@ -107,7 +107,7 @@ extension LoaderMachine {
     _ payload: ArraySlice<UInt8>, with inflate: inout Inflate, into write: inout FlashWrite
   ) {
     do throws(Inflate.Failure) {
-      store(try inflate.take(payload), in: &write)
+      store(try inflate.receive(payload), in: &write)
     } catch {
       deferredFailure =
         switch error {

@@ -198,7 +198,7 @@ package struct LoaderMachine: Equatable, Sendable {
   mutating func changeRate(to bitsPerSecond: UInt32) { outputs.append(.rate(bitsPerSecond)) }
 
   /// The ranges of the flash that have changed since the last call.
-  mutating func takeFlashChanges() -> [Range<Int>] { flash.takeChanges() }
+  mutating func drainFlashChanges() -> [Range<Int>] { flash.drainChanges() }
 
   /// The flash cannot be stored: nothing is answered any more.
   mutating func fail(_ reason: String) {

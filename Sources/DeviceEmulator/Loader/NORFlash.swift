@@ -1,6 +1,6 @@
 /// A NOR flash: an erase sets all bits of a sector, programming clears bits, reading has no effect.
 ///
-/// The content is in memory; `takeChanges` returns what a driver must store in a file.
+/// The content is in memory; `drainChanges` returns what a driver must store in a file.
 package struct NORFlash: Equatable, Sendable {
   /// The size of a sector, the unit of erasing.
   package static let sectorBytes = 4096
@@ -12,7 +12,7 @@ package struct NORFlash: Equatable, Sendable {
   package var isWriteProtected = false
   private(set) package var erasedSectors: UInt64 = 0
   private(set) package var programmedBytes: UInt64 = 0
-  /// Sectors that have changed since `takeChanges`, as first and behind the last of each run.
+  /// Sectors that have changed since `drainChanges`, as first and behind the last of each run.
   private var changed: [Range<Int>] = []
 
   /// - Parameter content: at most `sizeBytes`; the rest is erased.
@@ -39,14 +39,14 @@ package struct NORFlash: Equatable, Sendable {
     guard let sector = sector(containing: address) else { return }
     erasedSectors += 1
     bytes.replaceSubrange(sector, with: repeatElement(0xFF, count: Self.sectorBytes))
-    note(sector)
+    markChanged(sector)
   }
 
   /// The supply fails while the sector is erased: some of its bits are set already.
   mutating func interruptErase(ofSectorContaining address: Int) {
     guard let sector = sector(containing: address) else { return }
     for index in sector { bytes[index] |= UInt8(truncatingIfNeeded: (index &* 0x9E37_79B1) >> 13) }
-    note(sector)
+    markChanged(sector)
   }
 
   /// Clears the bits that are zero in `new`. No effect if that does not fit.
@@ -54,11 +54,11 @@ package struct NORFlash: Equatable, Sendable {
     guard holds(start, count: new.count), !isWriteProtected, !new.isEmpty else { return }
     programmedBytes += UInt64(new.count)
     for (index, byte) in new.enumerated() { bytes[start + index] &= byte }
-    note(start..<start + new.count)
+    markChanged(start..<start + new.count)
   }
 
   /// The ranges that have changed since the last call, at sector boundaries.
-  package mutating func takeChanges() -> [Range<Int>] {
+  package mutating func drainChanges() -> [Range<Int>] {
     defer { changed = [] }
     return changed
   }
@@ -69,7 +69,7 @@ package struct NORFlash: Equatable, Sendable {
     return start..<start + Self.sectorBytes
   }
 
-  private mutating func note(_ range: Range<Int>) {
+  private mutating func markChanged(_ range: Range<Int>) {
     let start = range.lowerBound / Self.sectorBytes * Self.sectorBytes
     let end = (range.upperBound + Self.sectorBytes - 1) / Self.sectorBytes * Self.sectorBytes
     if let last = changed.last, start <= last.upperBound, end >= last.lowerBound {

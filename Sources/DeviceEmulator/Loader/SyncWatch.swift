@@ -6,8 +6,8 @@ struct SyncWatch: Equatable, Sendable {
 
   private var decoder = SLIPDecoder(frameLimitBytes: frameLimitBytes)
 
-  /// Takes bytes. Returns those from the first SYNC on, with SYNC; nil if there is none.
-  mutating func take(_ bytes: [UInt8]) -> [UInt8]? {
+  /// Receives bytes. Returns those from the first SYNC on, with SYNC; nil if there is none.
+  mutating func receive(_ bytes: [UInt8]) -> [UInt8]? {
     var rest = bytes[...]
     while let frame = decoder.nextFrame(from: &rest) {
       guard LoaderRequest(frame)?.isSync == true else { continue }

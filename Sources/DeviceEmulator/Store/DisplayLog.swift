@@ -50,7 +50,7 @@ package struct DisplayLog: Equatable, Sendable {
     changes.append(change)
   }
 
-  mutating func takeChanges() -> [DisplayChange] {
+  mutating func drainChanges() -> [DisplayChange] {
     defer { changes.removeAll() }
     return Array(changes)
   }

@@ -9,7 +9,7 @@ extension NotificationStore {
     guard let position = index(of: item), !items[position].hasExpired else { return false }
     let notification = remove(at: position)
     display?.append(.removed(notification.subject, .dismissed))
-    noteGone(notification, .dismissed)
+    recordGone(notification, .dismissed)
     return true
   }
 
@@ -24,14 +24,14 @@ extension NotificationStore {
     for notification in identified.dropLast(GoneList.limit) {
       if let source = notification.identity?.key.source { forget(source: source) }
     }
-    for notification in identified.suffix(GoneList.limit) { noteGone(notification, .dismissed) }
+    for notification in identified.suffix(GoneList.limit) { recordGone(notification, .dismissed) }
   }
 
   /// Makes room by removing one. Source: PROTOCOL.md NTF-25.
   mutating func evict(at position: Int) {
     let notification = remove(at: position)
     if !notification.hasExpired { display?.append(.removed(notification.subject, .evicted)) }
-    noteGone(notification, .evicted)
+    recordGone(notification, .evicted)
   }
 
   /// Hides the one that expires first if it is due; returns false if there is none. Source:
@@ -47,14 +47,14 @@ extension NotificationStore {
       _ = remove(at: position)
     } else {
       hide(at: position)
-      noteGone(items[position], .expired)
+      recordGone(items[position], .expired)
     }
     return true
   }
 
   /// Remembers that one is gone, so that its writer is notified. Source: PROTOCOL.md NTF-26,
   /// NTF-33.
-  private mutating func noteGone(_ notification: StoredNotification, _ reason: GoneReason) {
+  private mutating func recordGone(_ notification: StoredNotification, _ reason: GoneReason) {
     guard let key = notification.identity?.key else { return }
     let notice = GoneNotice(reason: reason, key: key, item: UInt32(clamping: notification.item))
     if let forgotten = gone.insert(notice) { forget(source: forgotten.key.source) }
@@ -69,7 +69,7 @@ extension NotificationStore {
 /// Outputs of the store.
 extension NotificationStore {
   /// The events for the bearers, which are then removed.
-  mutating func takeEvents() -> [Event] {
+  mutating func drainEvents() -> [Event] {
     guard !events.isEmpty else { return [] }
     defer { events = [] }
     return events
@@ -77,8 +77,8 @@ extension NotificationStore {
 
   /// The changes of the display since the last call, which are then removed; none unless `display`
   /// records them.
-  mutating func takeDisplayChanges() -> [DisplayChange] {
-    display?.takeChanges() ?? []
+  mutating func drainDisplayChanges() -> [DisplayChange] {
+    display?.drainChanges() ?? []
   }
 }
 

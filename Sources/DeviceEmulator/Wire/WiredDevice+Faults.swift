@@ -15,15 +15,15 @@ extension WiredDevice {
     }
   }
 
-  /// Whether changes of the display are kept for `takeDisplayChanges`.
+  /// Whether changes of the display are kept for `drainDisplayChanges`.
   package var recordsDisplay: Bool {
     get { device.recordsDisplay }
     set { device.recordsDisplay = newValue }
   }
 
   /// The changes of the display since the last call.
-  package mutating func takeDisplayChanges() -> [DisplayChange] {
-    device.takeDisplayChanges()
+  package mutating func drainDisplayChanges() -> [DisplayChange] {
+    device.drainDisplayChanges()
   }
 
   /// The state and the counters of the device and its line.

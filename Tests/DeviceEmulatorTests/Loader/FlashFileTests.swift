@@ -35,7 +35,7 @@ struct FlashFileTests {
       let file = try FlashFile(at: path)
       var flash = try file.load(sizeBytes: 1 << 20)
       flash.program([1, 2, 3], at: 4095)
-      for range in flash.takeChanges() { try file.store(range, of: flash) }
+      for range in flash.drainChanges() { try file.store(range, of: flash) }
     }
     let flash = try FlashFile(at: path).load(sizeBytes: nil)
     #expect(flash.read(at: 4094, count: 5) == [0xFF, 1, 2, 3, 0xFF])

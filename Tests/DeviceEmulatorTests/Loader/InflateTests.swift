@@ -48,7 +48,7 @@ import Testing
     var output: [UInt8] = []
     for start in stride(from: 0, to: stream.count, by: pieceBytes) {
       #expect(!inflate.hasEnded, "\(name)")
-      output += try inflate.take(stream[start..<min(stream.count, start + pieceBytes)])
+      output += try inflate.receive(stream[start..<min(stream.count, start + pieceBytes)])
     }
     #expect(output == content, "\(name)")
     #expect(inflate.hasEnded, "\(name)")
@@ -59,14 +59,14 @@ import Testing
     let (name, stream, content) = Self.streams[index]
     guard !content.isEmpty else { return }
     var inflate = Inflate(outputLimitBytes: content.count - 1)
-    #expect(throws: Inflate.Failure.tooMuchOutput, "\(name)") { try inflate.take(stream) }
+    #expect(throws: Inflate.Failure.tooMuchOutput, "\(name)") { try inflate.receive(stream) }
   }
 
   @Test func `a wrong checksum is found at the end`() {
     var stream = Self.streams[1].stream
     stream[stream.count - 1] ^= 1
     var inflate = Inflate(outputLimitBytes: 100)
-    #expect(throws: Inflate.Failure.badChecksum) { try inflate.take(stream) }
+    #expect(throws: Inflate.Failure.badChecksum) { try inflate.receive(stream) }
   }
 
   @Test(
@@ -79,7 +79,7 @@ import Testing
     ] as [[UInt8]])
   func `a malformed stream is refused`(stream: [UInt8]) {
     var inflate = Inflate(outputLimitBytes: 100)
-    #expect(throws: Inflate.Failure.malformed) { try inflate.take(stream) }
+    #expect(throws: Inflate.Failure.malformed) { try inflate.receive(stream) }
   }
 
   @Test func `no stream of random bytes traps or grows`() {
@@ -88,7 +88,7 @@ import Testing
       var inflate = Inflate(outputLimitBytes: 4096)
       var stream: [UInt8] = [0x78, 0xDA]
       for _ in 0..<60 { stream.append(.random(in: 0...255, using: &generator)) }
-      let output = try? inflate.take(stream)
+      let output = try? inflate.receive(stream)
       #expect((output?.count ?? 0) <= 4096)
     }
   }

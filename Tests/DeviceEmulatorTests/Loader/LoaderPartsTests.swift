@@ -26,9 +26,9 @@ import Testing
 
   @Test func `SYNC is found in the bytes for an application`() {
     var watch = SyncWatch()
-    #expect(watch.take([0x00, 0xC0, 0xC0, 0x41] + loaderSync.dropLast()) == nil)
-    #expect(watch.take([0xC0, 0x42]) == loaderSync + [0x42])
-    #expect(watch.take([UInt8](repeating: 0xC0, count: 1000)) == nil)
+    #expect(watch.receive([0x00, 0xC0, 0xC0, 0x41] + loaderSync.dropLast()) == nil)
+    #expect(watch.receive([0xC0, 0x42]) == loaderSync + [0x42])
+    #expect(watch.receive([UInt8](repeating: 0xC0, count: 1000)) == nil)
   }
 
   @Test func `programming clears bits, and only an erase sets them`() throws {
@@ -37,11 +37,11 @@ import Testing
     #expect(flash.read(at: 0, count: 3) == [0x30, 0x0F, 0xFF])
     flash.eraseSector(containing: 5)
     #expect(flash.read(at: 0, count: 2) == [0xFF, 0xFF])
-    #expect(flash.takeChanges() == [0..<4096])
+    #expect(flash.drainChanges() == [0..<4096])
     flash.program([0], at: 0x10_0000)
     flash.program([0, 0], at: 0xF_FFFF)
     flash.eraseSector(containing: 0x10_0000)
-    #expect(flash.takeChanges().isEmpty)
+    #expect(flash.drainChanges().isEmpty)
     #expect(flash.read(at: 0xF_FFFF, count: 2) == nil)
     #expect(flash.read(at: -1, count: 1) == nil)
   }
@@ -51,7 +51,7 @@ import Testing
     flash.program([0, 0], at: 4095)
     flash.program([0], at: 9000)
     flash.program([0], at: 0x8000)
-    #expect(flash.takeChanges() == [0..<12288, 0x8000..<0x9000])
+    #expect(flash.drainChanges() == [0..<12288, 0x8000..<0x9000])
   }
 
   @Test(arguments: [0, 0x10_0001, 0x20_0000_0000]) func `a flash has a size of a chip`(size: Int) {

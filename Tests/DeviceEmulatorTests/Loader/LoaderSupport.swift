@@ -17,7 +17,7 @@ struct LoaderRig {
   /// Sends bytes as they are, and returns those of the answer.
   mutating func send(_ bytes: [UInt8]) -> [UInt8] {
     loader.receive(bytes, now: now)
-    return takeBytes()
+    return drainBytes()
   }
 
   /// Sends a request, and returns the bytes of the answer.
@@ -39,7 +39,7 @@ struct LoaderRig {
   /// Starts the stub.
   mutating func startStub() { _ = request(0x06, words: [0, 0x4038_0E9A]) }
 
-  mutating func takeBytes() -> [UInt8] {
+  mutating func drainBytes() -> [UInt8] {
     var bytes: [UInt8] = []
     while case .transmit(let more)? = loader.nextAction() { bytes += more }
     return bytes
