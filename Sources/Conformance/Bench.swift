@@ -1,5 +1,6 @@
 package import DeviceEmulator
 package import NotibotProtocol
+package import SuiteWire
 
 /// The workplace of one case: a probe on the line, the control channel if there is one, and the
 /// record of what happened. A bench belongs to one case and one task.
@@ -14,10 +15,8 @@ package final class Bench {
   package let record: Record
   /// Closes the port and opens it again, or opens it after it was lost; nil if there is no port.
   package var reopenPort: (() async throws -> Void)?
-  /// An adapter between a case and the host machine under test.
-  package var wrapHostLine: (any Line) -> any Line = { $0 }
-  /// The fault of a host under test that has an outbox.
-  package var hostFlaw: HostFlaw?
+  /// What the rig has in addition to a device on the line; its cases know the type.
+  package var equipment: AnyObject?
   /// Whether the case may wait for many seconds, many times: in virtual time, or with `--slow`.
   package var waitsLong = false
 

@@ -27,8 +27,6 @@ package enum Need: String, CaseIterable, Comparable, Sendable {
   case firmwareMode
   /// A port that can be closed and opened again while the device keeps running.
   case reopen
-  /// The host is tested; the case plays the device.
-  case host
   /// A session of the link: SYN, order and credit, SYNC.
   case session
   /// A connection as over BLE, without a session.
@@ -48,33 +46,70 @@ package struct Case: Identifiable, Sendable {
   package let title: String
   /// The rules of PROTOCOL.md that it checks, the first one from the id.
   package let rules: [String]
-  package let chapter: Chapter
-  package let needs: Set<Need>
+  /// The part of the suite that lists it.
+  package private(set) var chapter: Chapter
   /// The time before the wrap of a 32-bit clock in milliseconds at which the case begins, in
   /// virtual time; nil: it does not matter.
-  package let leadToWrap: Duration?
+  package private(set) var leadToWrap: Duration?
+  /// The lead of a second run of the case, in which a 32-bit clock wraps.
+  private let alsoAtWrap: Duration?
+  private let declaredNeeds: Set<Need>
+  /// Whether all that it checks are rules of the device's own attribute server, those marked with †
+  /// in PROTOCOL.md.
+  package let isOfServer: Bool
   /// Checks it. Throws `Finding` if the peer is wrong, `CaseSkipped` if it cannot be checked on
   /// this peer, any other error if the rig is wrong.
   package let run: @Sendable (Bench) async throws -> Void
 
   /// - Parameters:
+  ///   - chapter: set by `Suite.chapter` for the cases of the suite.
   ///   - also: further rules that the case checks.
   ///   - needs: the capabilities that it needs of the rig; `.session` is implied for cases about
   ///     sessions.
   ///   - leadToWrap: the time before the wrap of a 32-bit millisecond clock at which it begins;
   ///     such a case needs virtual time.
+  ///   - alsoAtWrap: the lead with which the suite runs it once more, as `ID-at-wrap`.
+  ///   - isOfServer: whether it checks only rules that a Bluetooth stack's server need not obey;
+  ///     for single steps there is `Probe.ofServer`.
+  ///   - run: checks it, with the probe of its bench.
   package init(
-    _ id: String, _ title: String, _ chapter: Chapter, also: [String] = [], needs: Set<Need> = [],
-    leadToWrap: Duration? = nil, run: @escaping @Sendable (Bench) async throws -> Void
+    _ id: String, _ title: String, chapter: Chapter = .link, also: [String] = [], needs: Set<Need> = [],
+    leadToWrap: Duration? = nil, alsoAtWrap: Duration? = nil, isOfServer: Bool = false,
+    run: @escaping @Sendable (_ probe: Probe, _ bench: Bench) async throws -> Void
   ) {
     self.id = id
     self.title = title
     self.rules = [String(id.prefix { $0 != "/" })] + also
     self.chapter = chapter
     self.leadToWrap = leadToWrap
-    let needs = leadToWrap == nil ? needs : needs.union([.virtualTime])
-    self.needs = Self.isAboutSessions(id, chapter, needs) ? needs.union([.session]) : needs
-    self.run = run
+    self.alsoAtWrap = alsoAtWrap
+    self.declaredNeeds = needs
+    self.isOfServer = isOfServer
+    self.run = { bench in
+      guard isOfServer else { return try await run(bench.probe, bench) }
+      try await bench.probe.ofServer { try await run(bench.probe, bench) }
+    }
+  }
+}
+
+extension Case {
+  package var needs: Set<Need> {
+    var needs = declaredNeeds
+    if leadToWrap != nil { needs.insert(.virtualTime) }
+    if isAboutSessions { needs.insert(.session) }
+    return needs
+  }
+
+  /// The case in its chapter, and its run in which a clock wraps.
+  func variants(in chapter: Chapter) -> [Case] {
+    var listed = self
+    listed.chapter = chapter
+    guard let alsoAtWrap else { return [listed] }
+    let atWrap = Case(
+      id + "-at-wrap", title + ", also when a 32-bit clock wraps in the meantime", chapter: chapter,
+      also: Array(rules.dropFirst()), needs: declaredNeeds, leadToWrap: alsoAtWrap
+    ) { [run] _, bench in try await run(bench) }
+    return [listed, atWrap]
   }
 }
 
@@ -85,10 +120,10 @@ extension Case {
     return Instant(nanoseconds: Int64(1) << 32 * 1_000_000 - leadToWrap.wholeNanoseconds)
   }
 
-  /// Whether a case needs a session, explicitly or implicitly: it is named for a rule of the link
-  /// or of frames, or is in a chapter that excludes connections.
-  private static func isAboutSessions(_ id: String, _ chapter: Chapter, _ needs: Set<Need>) -> Bool {
-    guard !needs.contains(.connection), !needs.contains(.host) else { return false }
+  /// Whether it needs a session without saying so: it is named for a rule of the link or of frames,
+  /// or is in a chapter that excludes connections.
+  private var isAboutSessions: Bool {
+    guard !declaredNeeds.contains(.connection) else { return false }
     switch chapter {
     case .framing, .link, .delivery, .throughput, .reconnection: return true
     case .att, .notifications: return id.hasPrefix("FRM-") || id.hasPrefix("LNK-")
@@ -102,11 +137,14 @@ package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
   package var message: String
   package var file: String
   package var line: Int
+  /// Whether the rule is one of the device's own attribute server, marked with † in PROTOCOL.md.
+  package var isOfServer: Bool
 
-  package init(_ message: String, file: String, line: Int) {
+  package init(_ message: String, file: String, line: Int, isOfServer: Bool = false) {
     self.message = message
     self.file = file
     self.line = line
+    self.isOfServer = isOfServer
   }
 
   /// The problem first; the place of the check, for readers who doubt the suite, last.

@@ -27,7 +27,7 @@ package actor CaseQueue {
   /// several rigs can do so at once. Each case runs as often as the policy demands, with another
   /// seed each time.
   package nonisolated func run(on rig: any Rig, seed: UInt64) async {
-    while !Task.isCancelled, rig.loss == nil, let testCase = await take() {
+    while !Task.isCancelled, rig.loss == nil, let testCase = await popNext() {
       let runner = Runner(rig: rig, seed: seed, policy: policy)
       var result = await runner.run(testCase)
       for round in 1..<max(1, policy.repetitions) {
@@ -37,7 +37,7 @@ package actor CaseQueue {
         result = CaseResult(
           testCase: testCase, outcome: next.outcome, duration: result.duration + next.duration,
           transcript: next.transcript, runs: result.runs + next.runs, notes: result.notes + next.notes,
-          line: result.line + next.line)
+          line: result.line + next.line, answers: next.answers)
       }
       // An interrupted run is not evidence about the device.
       if Task.isCancelled, case .errored = result.outcome {
@@ -47,7 +47,7 @@ package actor CaseQueue {
     }
   }
 
-  private func take() -> Case? {
+  private func popNext() -> Case? {
     guard !isEnded, next < cases.count else { return nil }
     defer { next += 1 }
     return cases[next]

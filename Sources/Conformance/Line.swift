@@ -14,12 +14,12 @@ package protocol Line: AnyObject {
 
   /// The delay between the end of the latest read since the last call and the arrival of its bytes,
   /// or its deadline.
-  func takeLateness() -> Duration
+  func drainLateness() -> Duration
 }
 
 extension Line {
   /// Zero: a virtual clock waits for its readers.
-  package func takeLateness() -> Duration { .zero }
+  package func drainLateness() -> Duration { .zero }
 }
 
 /// A peer on a virtual clock: bytes and time come in as values.
@@ -75,6 +75,9 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
     }
     return inbox
   }
+
+  /// Drops what was received and not read: the next bytes belong to another connection.
+  package func discardUnread() { inbox = [] }
 
   /// Performs an action of the case on the peer other than sending it bytes.
   package func withPeer<Result>(_ body: (inout Peer) throws -> Result) rethrows -> Result {

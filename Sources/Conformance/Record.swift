@@ -24,20 +24,26 @@ package final class Record {
   private var passedBytes = 0
   var isTraced = false
 
+  /// Answers kept of a case, at most.
+  static let answersLimit = 4096
+  /// How the device answered its requests, in order.
+  private(set) var answers: [Answer] = []
+
   private enum Content {
     case bytes([UInt8], isSent: Bool, omitted: Int)
     case step(String)
   }
 
-  /// The findings, each once, with how often it was noted.
+  /// The findings, each once, with how often it was recorded.
   package var findings: [Finding] {
-    noted.map { finding, times in
+    recorded.map { finding, times in
       let more = times == 1 ? "" : " (\(times) times)"
-      return Finding(finding.message + more, file: finding.file, line: finding.line)
+      return Finding(
+        finding.message + more, file: finding.file, line: finding.line, isOfServer: finding.isOfServer)
     }
   }
 
-  private var noted: [(finding: Finding, times: Int)] = []
+  private var recorded: [(finding: Finding, times: Int)] = []
   /// Whether bytes are records of a connection instead of frames between zeros.
   package var hasRecords = false
   private var entries: [(time: Instant, content: Content)] = []
@@ -45,17 +51,17 @@ package final class Record {
 
   package init() {}
 
-  /// Notes a finding; the case continues.
+  /// Adds a finding; the case continues.
   package func add(_ finding: Finding) {
-    if let index = noted.firstIndex(where: { $0.finding == finding }) {
-      noted[index].times += 1
-    } else if noted.count < Self.findingsLimit {
-      noted.append((finding, 1))
+    if let index = recorded.firstIndex(where: { $0.finding == finding }) {
+      recorded[index].times += 1
+    } else if recorded.count < Self.findingsLimit {
+      recorded.append((finding, 1))
     }
   }
 
-  /// Notes bytes that passed.
-  package func note(_ bytes: [UInt8], isSent: Bool, at time: Instant) {
+  /// Adds bytes that passed.
+  package func add(_ bytes: [UInt8], isSent: Bool, at time: Instant) {
     if isTraced, passedBytes < Self.passedLimitBytes {
       passed.append(Passed(bytes: bytes, isSent: isSent, time: time))
       passedBytes += bytes.count
@@ -64,7 +70,12 @@ package final class Record {
     add(.bytes(kept, isSent: isSent, omitted: bytes.count - kept.count), at: time)
   }
 
-  /// Notes anything else that is worth reading in addition to the bytes.
+  /// Adds a PDU of the device, if it is an answer.
+  func addAnswer(_ pdu: [UInt8]) {
+    if let answer = Answer(pdu), answers.count < Self.answersLimit { answers.append(answer) }
+  }
+
+  /// Adds anything else that is worth reading in addition to the bytes.
   package func add(_ step: String, at time: Instant) { add(.step(step), at: time) }
 
   private func add(_ content: Content, at time: Instant) {
@@ -92,7 +103,7 @@ package final class Record {
       case .step(let text): lines.append("\(Self.format(time)) \(text.hasPrefix("!") ? text : "! \(text)")")
       case .bytes(let bytes, let isSent, let omitted):
         let mark = isSent ? ">" : "<"
-        var words = directions[isSent]?.take(bytes) ?? []
+        var words = directions[isSent]?.receive(bytes) ?? []
         if omitted > 0 { words.append("(\(omitted) further bytes not shown)") }
         lines += words.map { "\(Self.format(time)) \(mark) \($0)" }
       }

@@ -5,6 +5,9 @@ package protocol Rig: AnyObject {
   /// The needs that it meets.
   var offers: Set<Need> { get }
 
+  /// What answers its attribute requests.
+  var server: AttributeServer { get }
+
   /// The boot id of the device when it was first reached, in hexadecimal; nil if it is not known.
   var bootID: String? { get }
 
@@ -27,7 +30,16 @@ package protocol Rig: AnyObject {
   func close() async
 }
 
+/// What answers a device's attribute requests.
+package enum AttributeServer: String, CaseIterable, Sendable {
+  /// The device itself, by all rules of PROTOCOL.md.
+  case own
+  /// A Bluetooth stack, in its own way where a rule is marked with †.
+  case stack
+}
+
 extension Rig {
+  package var server: AttributeServer { .own }
   package var bootID: String? { nil }
   package var loss: RigTrouble? { nil }
   package var peerProcesses: [Int32] { [] }

@@ -21,7 +21,7 @@ extension Outcome {
   /// Whether the device or the rig is wrong.
   package var isBad: Bool {
     switch self {
-    case .passed, .skipped: false
+    case .passed, .differs, .skipped: false
     case .failed, .errored: true
     }
   }

@@ -1,21 +1,30 @@
+import SuiteWire
+
 /// The outcome of a case.
 package enum Outcome: Equatable, Sendable {
   case passed
-  /// The device, or the host under test, is wrong.
+  /// The device is wrong.
   case failed([Finding])
+  /// The device's Bluetooth stack answers in its own way, which the protocol permits.
+  case differs([Finding])
   /// Not run, for this reason.
   case skipped(String)
   /// The rig is wrong.
   case errored(String)
 
   /// The outcome of a run that ended with an error; the only place that decides who is to blame.
-  init(of error: any Error) {
+  init(of error: any Error, server: AttributeServer) {
     self =
       switch error {
-      case let finding as Finding: .failed([finding])
+      case let finding as Finding: Self.judged([finding], server: server)
       case let skip as CaseSkipped: .skipped(skip.reason)
       case _: .errored("\(error)")
       }
+  }
+
+  /// The outcome of a run with findings.
+  package static func judged(_ findings: [Finding], server: AttributeServer) -> Outcome {
+    server == .stack && findings.allSatisfy(\.isOfServer) ? .differs(findings) : .failed(findings)
   }
 }
 
@@ -33,10 +42,12 @@ package struct CaseResult: Sendable {
   package let notes: [String]
   /// The checks of the line after its runs.
   package let line: LineQuality
+  /// How the device answered in the decisive run, in order.
+  package let answers: [Answer]
 
   package init(
     testCase: Case, outcome: Outcome, duration: Duration, transcript: [String], runs: Int = 1,
-    notes: [String] = [], line: LineQuality = LineQuality()
+    notes: [String] = [], line: LineQuality = LineQuality(), answers: [Answer] = []
   ) {
     self.testCase = testCase
     self.outcome = outcome
@@ -45,6 +56,7 @@ package struct CaseResult: Sendable {
     self.runs = runs
     self.notes = notes
     self.line = line
+    self.answers = answers
   }
 }
 
@@ -99,8 +111,6 @@ package struct Runner {
     if let reason = reasonToSkip(testCase) {
       return CaseResult(testCase: testCase, outcome: .skipped(reason), duration: .zero, transcript: [])
     }
-    // A host under test is on a virtual line, on any rig.
-    let gauge = testCase.needs.contains(.host) ? nil : gauge
     var verdict = CaseVerdict()
     var duration = Duration.zero
     repeat {
@@ -114,7 +124,7 @@ package struct Runner {
       if isRepeated { await gauge?.awaitCalm() }
       let run = await runOnce(testCase, number: verdict.runs.count, gauge)
       duration += ContinuousClock.now - start
-      verdict.note(run)
+      verdict.add(run)
       if let turn {
         await turns.end(turn, isLate: verdict.decision == nil && run.lateness?.isCalm == false)
       }
@@ -123,7 +133,7 @@ package struct Runner {
     return CaseResult(
       testCase: testCase, outcome: decision.outcome, duration: duration,
       transcript: decision.transcript, runs: verdict.runs.count, notes: decision.notes,
-      line: verdict.line)
+      line: verdict.line, answers: decision.answers)
   }
 
   private func runOnce(_ testCase: Case, number: Int, _ gauge: (any LatenessGauge)?) async -> CaseRun {
@@ -134,7 +144,7 @@ package struct Runner {
     do {
       bench = try await rig.makeBench(for: testCase, seed: seed)
     } catch {
-      return CaseRun(Outcome(of: error), lateness: await gauge?.endWindow())
+      return CaseRun(Outcome(of: error, server: rig.server), lateness: await gauge?.endWindow())
     }
     bench.waitsLong = waitsLong
     bench.record.isTraced = trace != nil
@@ -143,30 +153,29 @@ package struct Runner {
     do {
       try await testCase.run(bench)
     } catch {
-      outcome = Outcome(of: error)
-      if case .failed(let findings) = outcome { findings.forEach { bench.record.add($0) } }
+      outcome = Outcome(of: error, server: rig.server)
+      if let finding = error as? Finding { bench.record.add(finding) }
     }
-    if !bench.record.findings.isEmpty { outcome = .failed(bench.record.findings) }
-    let isWorthReading =
-      switch outcome {
-      case .passed, .skipped: false
-      case .failed, .errored: true
-      }
+    if !bench.record.findings.isEmpty {
+      outcome = .judged(bench.record.findings, server: rig.server)
+    }
+    let answers = bench.record.answers
+    let isWorthReading = outcome.isBad
     var lateness: Lateness?
     var quality = LineQuality()
     if let gauge {
-      let atLine = bench.probe.line.takeLateness()
+      let atLine = bench.probe.line.drainLateness()
       // A peer that still waits for a processor shows its lateness when it has answered.
       let atPeer = isWorthReading && !Task.isCancelled ? await Echo.lateness(of: bench) : .zero
       lateness = await gauge.endWindow().union(Lateness(bench: atLine, peer: atPeer))
       if isWorthReading, !Task.isCancelled { quality = await LineCheck.quality(of: bench) }
       // The lateness of these checks is not that of the next run.
-      if isWorthReading { _ = bench.probe.line.takeLateness() }
+      if isWorthReading { _ = bench.probe.line.drainLateness() }
     }
     await rig.finish(bench)
     return CaseRun(
       outcome, lateness: lateness, line: quality,
-      transcript: isWorthReading ? bench.record.transcript : [])
+      transcript: isWorthReading ? bench.record.transcript : [], answers: answers)
   }
 
   /// Runs cases in order and returns each result when it is available. Stops early if the task is

@@ -1,4 +1,4 @@
-import NotibotHost
+import Console
 
 /// The selected cases of the suite.
 package enum Selection {

@@ -1,48 +1,35 @@
 /// The whole suite, in the order in which it is run and reported.
 package enum Suite {
-  /// Every case, of devices and of the host.
-  package static let all: [Case] = [
-    framing, framingChecks, framingLengths, framingBytes, framingCounters, corruption, hostFraming,
-    linkOpening, linkOrder, linkLimits, linkTimers, linkResends, hostSession, hostFlow, hostLimits,
+  package static let cases: [Case] = [
+    framing, framingChecks, framingLengths, framingBytes, framingCounters, corruption,
+    linkOpening, linkHoles, linkOrder, linkFlow, linkLimits, linkTimers, linkResends,
     linkDetails, attDetails, attLongWrites, attWalks, deliveryDetails,
     // Early: they need more room in the store than other cases.
     deliveryQueues,
     linkWraps, linkFresh, linkLife, linkFields, linkRefusals, linkRepeats, linkTLVs, linkBytes,
     linkEnds, linkEffects, linkTiming, linkLatencies, linkLeftovers,
     linkNumbers, linkFull, linkIdentities, linkStrays, linkWalks,
-    attTable, attRequests, attLimits, attRare, hostATT,
-    notifications, connections,
+    attTable, attRequests, attNotifications, attLimits, attRare,
+    notifications, storeLimits, connections,
     jsonGrammar, jsonStrings,
     deliveryWaiting, deliveryEvents, deliveryMemory, expiryTimers,
     delivery, deliverySources, deliveryApplied, deliveryRemovals, deliveryGone, deliveryLeaving,
     expiries, storeOrder, storeRare, storeWalks, events, actions, actionRecords, actionScopes,
-    deliverySynced,
-    deliverySessions, hostDelivery, hostDeliverySynced, hostDeliverySources,
-    hostActions,
-    throughput, system,
-    reconnection, systemReconnection,
+    deliverySynced, deliverySessions, throughput, reconnection,
   ].flatMap { $0 }
+}
 
-  /// The cases that test a device.
-  package static let cases = all.filter { !$0.needs.contains(.host) }
+/// The cases of a `Suite.chapter`, one an expression.
+@resultBuilder
+package enum CaseList {
+  package static func buildExpression(_ listed: Case) -> [Case] { [listed] }
+  package static func buildExpression(_ listed: [Case]) -> [Case] { listed }
+  package static func buildBlock(_ lists: [Case]...) -> [Case] { lists.flatMap { $0 } }
+}
 
-  /// The cases that test the host of this program (`Need.host`): they are not about a device.
-  package static let hostCases = all.filter { $0.needs.contains(.host) }
-
-  /// The rules without a case, each with its reason.
-  package static let uncovered: [String: String] = [
-    "FRM-17": "a rate is a setting of the port below the line that a case has",
-    "FRM-18":
-      "modem lines and pending input are below the line that a case has; SerialLinkTests check them",
-  ]
-
-  /// The cases that check each rule. If a rule applies to both sides, some of its cases are about
-  /// the host (`Need.host`), some about the device.
-  package static let coverage: [String: [Case]] = {
-    var coverage: [String: [Case]] = [:]
-    for testCase in all {
-      for rule in testCase.rules { coverage[rule, default: []].append(testCase) }
-    }
-    return coverage
-  }()
+extension Suite {
+  /// Cases in the order in which they are run.
+  package static func chapter(_ chapter: Chapter, @CaseList _ list: () -> [Case]) -> [Case] {
+    list().flatMap { $0.variants(in: chapter) }
+  }
 }

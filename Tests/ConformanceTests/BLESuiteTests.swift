@@ -1,4 +1,5 @@
 import Conformance
+import HostSuite
 import Foundation
 import Rigs
 import Testing
@@ -47,13 +48,40 @@ import Testing
     )
   }
 
-  @Test func `only cases about sessions, the host or the clock are excluded`() {
+  @Test(
+    .enabled(
+      if: RequiredRigs.names.contains("ble")
+        || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
+      "the rig 'ble' needs the program notibot next to the tests"),
+    arguments: [
+      ("default", ["--first-handle", "65529"], AttributeServer.own, "passed"),
+      ("stack-nimble", [], .stack, "differs"),
+      ("stack-nimble", ["--first-handle", "200"], .stack, "differs"),
+    ])
+  func `other handles and a stack's server are found in a process of their own`(
+    profile: String, arguments: [String], server: AttributeServer, word: String
+  ) async throws {
+    let rig = try await BLERig.start(program: PTYSuiteTests.program, profile: profile, arguments: arguments)
+    #expect(rig.server == server)
+    let words = [
+      "ATT-2/characteristics": "passed", "ATT-11/permissions": "passed", "ATT-14/long-write": "passed",
+      "ATT-18/after-the-response": "passed", "ATT-15/write-command": word,
+    ]
+    for testCase in Self.cases {
+      guard let word = words[testCase.id] else { continue }
+      let result = await Runner(rig: rig, seed: 7).run(testCase)
+      #expect(result.outcome.word == word, "\(result)")
+    }
+    await rig.close()
+  }
+
+  @Test func `only cases about sessions or the clock are excluded`() {
     let chapters = Set(Self.cases.map(\.chapter))
     #expect(chapters == [.att, .notifications])
     for testCase in Suite.cases
     where chapters.contains(testCase.chapter) && !Self.cases.contains(where: { $0.id == testCase.id }) {
       #expect(
-        !testCase.needs.isDisjoint(with: [.session, .host, .virtualTime, .longWaits, .reopen]),
+        !testCase.needs.isDisjoint(with: [.session, .virtualTime, .longWaits, .reopen]),
         "\(testCase.id)")
     }
     let rules = Set(Self.cases.flatMap(\.rules).filter { $0.hasPrefix("ATT-") })

@@ -14,7 +14,7 @@ import Testing
   }
 
   private func testCase(_ id: String, run: @escaping @Sendable () async throws -> Void) -> Case {
-    Case(id, "Is a test", .att, needs: [.virtualTime]) { _ in try await run() }
+    Case(id, "Is a test", chapter: .att, needs: [.virtualTime]) { _, _ in try await run() }
   }
 
   /// Runs cases on two devices; returns the ids in the order in which their results were passed on.

@@ -5,6 +5,7 @@ import SerialLink
 import Testing
 
 @testable import Rigs
+import SuiteWire
 
 /// The suite on the images for the ESP32-C3 that are in the repository, on a model of the chip.
 @Suite struct ChipSuiteTests {

@@ -1,4 +1,5 @@
 import Conformance
+import HostSuite
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
@@ -86,7 +87,7 @@ struct DeliveryRun {
   }
 
   private mutating func collect() {
-    for (id, result) in both.host.takeResults() {
+    for (id, result) in both.host.drainResults() {
       guard let index = requests.removeValue(forKey: id) else {
         outcome.unresolved += 1
         continue

@@ -1,4 +1,5 @@
 import Conformance
+import HostSuite
 import DeviceEmulator
 import Rigs
 import Testing
@@ -16,9 +17,15 @@ import Testing
     return quiet
   }
 
-  @Test(arguments: Suite.all.map(\.id))
+  @Test(arguments: HostSuite.cases.map(\.id))
+  func `holds for the host`(id: String) async throws {
+    let testCase = try #require(HostSuite.cases.first { $0.id == id })
+    expectPassed(await Runner(rig: HostRig(), seed: SuiteRun.seed).run(testCase), onRigWithout: [])
+  }
+
+  @Test(arguments: Suite.cases.map(\.id))
   func `holds on the emulator`(id: String) async throws {
-    let testCase = try #require(Suite.all.first { $0.id == id })
+    let testCase = try #require(Suite.cases.first { $0.id == id })
     let rig = EmulatorRig(profile: Self.profile(.standard, for: testCase))
     expectPassed(await Runner(rig: rig, seed: SuiteRun.seed).run(testCase), onRigWithout: Self.absent)
   }

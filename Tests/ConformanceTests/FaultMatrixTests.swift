@@ -15,7 +15,7 @@ import Testing
       LNK-2/long\tis slow\t1,2,99
       """)
 
-  private func testCase(_ id: String) -> Case { Case(id, "Is a test", .att) { _ in } }
+  private func testCase(_ id: String) -> Case { Case(id, "Is a test", chapter: .att) { _, _ in } }
 
   @Test func `one device begins with what finds faults early, several with the longest`() {
     let cases = ["NTF-4/rare", "NTF-9/unknown", "LNK-2/long", "FRM-1/zeros"].map(testCase)
@@ -58,6 +58,5 @@ import Testing
 
   @Test func `each case of the matrix is one of the suite`() {
     #expect(FaultMatrix.measured.quick(Suite.cases).count > 100)
-    #expect(Suite.hostCases.allSatisfy { FaultMatrix.measured.quick([$0]).isEmpty })
   }
 }

@@ -2,6 +2,7 @@ import NotibotProtocol
 import Testing
 
 @testable import Conformance
+import SuiteWire
 
 /// How findings are worded, and that a repeated one is noted once.
 @Suite struct FindingTests {

@@ -1,24 +1,11 @@
 import Conformance
+import HostSuite
 import DeviceEmulator
+import SuiteWire
 
 /// Peers that handle holes incorrectly: kept frames, reports, retransmissions.
 extension Mutant {
   static let holes: [Mutant] = [
-    Mutant(
-      name: "keeps and does not report it", caught: "LNK-32/out-of-order",
-      received: changing { if $0.kind == .nak { $0.payload = [] } }),
-    Mutant(
-      name: "drops and reports that it keeps", caught: "LNK-32/out-of-order", profile: .dropping,
-      received: changing { if $0.kind == .nak { $0.payload = Wire.u64(1) } }),
-    Mutant(
-      name: "names the wrong frames as held", caught: "LNK-32/out-of-order",
-      received: changing { if $0.kind == .nak { $0.payload = Wire.u64(0b10) } }),
-    Mutant(
-      name: "drops and does not ask", caught: "LNK-32/out-of-order", profile: .dropping,
-      received: deaf(to: .nak)),
-    Mutant(
-      name: "drops, two NAKs for a hole", caught: "LNK-33/one-nak-per-round", profile: .dropping,
-      received: repeating(.nak, times: 2)),
     Mutant(name: "reports the first hole only", caught: "LNK-33/second-hole", received: firstOnly(.nak)),
     Mutant(
       name: "drops, reports the first hole only", caught: "LNK-33/second-hole", profile: .dropping,
@@ -47,10 +34,8 @@ extension Mutant {
       sent: {
         FrameFilter.frames { $0.kind == .data && $0.payload.count == 528 && $0.seq > 4 ? [] : [$0] }
       }),
-    Mutant(name: "sends again for each NAK", caught: "LNK-34/nak-bitmap", sent: withoutLaterBitmaps()),
     Mutant(
       name: "sends nothing a third time", caught: "LNK-34/lost-again", received: atMostTwice()),
-    Mutant(name: "its timer skips nothing", caught: "LNK-51/held-spared", received: withHeldFrames()),
   ]
 
   static let hostHoles: [Mutant] = [

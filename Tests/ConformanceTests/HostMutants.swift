@@ -1,4 +1,6 @@
 import Conformance
+import HostSuite
+import SuiteWire
 
 /// Hosts that break one rule each.
 extension Mutant {

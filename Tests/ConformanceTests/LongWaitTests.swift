@@ -4,7 +4,8 @@ import Testing
 
 /// Cases that wait for many seconds in real time, and those that wait for less there.
 @Suite struct LongWaitTests {
-  private static let waiting = Case("ATT-1/waits", "Is a test", .att, needs: [.longWaits]) { bench in
+  private static let waiting = Case("ATT-1/waits", "Is a test", chapter: .att, needs: [.longWaits]) {
+    _, bench in
     guard bench.waitsLong else { throw CaseSkipped("the bench does not wait") }
   }
 

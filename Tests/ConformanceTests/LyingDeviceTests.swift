@@ -3,6 +3,7 @@ import Foundation
 import NotibotProtocol
 import Rigs
 import Testing
+import SuiteWire
 
 /// Whatever a device sends in valid frames, the suite reaches a verdict: nothing that it announces
 /// or answers is used as a size, an index or a range before it was checked.
@@ -47,7 +48,7 @@ import Testing
     seed: UInt64, makeChange: @escaping () -> (WireFrame) -> WireFrame
   ) async -> [CaseResult] {
     let rig = EmulatorRig(wrapLine: { LyingLine($0, change: makeChange()) })
-    let cases = Suite.all.filter { !$0.needs.contains(.host) }
+    let cases = Suite.cases
     let results = await Runner(rig: rig, seed: seed).run(cases) { _ in }
     #expect(results.count == cases.count)
     return results
@@ -67,7 +68,7 @@ private final class LyingLine: Line {
 
   var now: Instant { line.now }
 
-  func takeLateness() -> Duration { line.takeLateness() }
+  func drainLateness() -> Duration { line.drainLateness() }
 
   func write(_ bytes: [UInt8]) async throws { try await line.write(bytes) }
 

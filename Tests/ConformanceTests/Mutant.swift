@@ -1,7 +1,9 @@
 import Conformance
 import DeviceEmulator
+import HostSuite
 import Rigs
 import Testing
+import SuiteWire
 
 /// A peer that breaks one rule, and the case that must detect it.
 struct Mutant: Sendable, CustomTestStringConvertible {
@@ -20,12 +22,12 @@ struct Mutant: Sendable, CustomTestStringConvertible {
   var testDescription: String { "\(name) → \(caught)" }
 
   /// A rig whose peer is this mutant.
-  func makeRig() -> EmulatorRig {
+  func makeRig() -> any Rig {
     let wrap = { (line: any Line) -> any Line in MutantLine(line, sent: sent(), received: received()) }
-    return isHost
-      ? EmulatorRig(wrapHostLine: wrap, hostFlaw: flaw)
-      : EmulatorRig(profile: profile, wrapLine: wrap)
+    return isHost ? HostRig(wrapLine: wrap, flaw: flaw) : EmulatorRig(profile: profile, wrapLine: wrap)
   }
+
+  var soundRig: any Rig { isHost ? HostRig() : EmulatorRig(profile: profile) }
 }
 
 extension Mutant {

@@ -29,11 +29,13 @@ import Testing
   }
 }
 
-/// The same without the control socket: a board on a desk offers only its port.
+/// The cases of `--quick` without the control socket: a board on a desk offers only its port.
+/// `PlainBoardTests` run them all in virtual time.
 @Suite struct PlainPTYSuiteTests {
+  private static let cases = FaultMatrix.measured.quick(Suite.cases)
   private static let absent = PTYSuiteTests.absent.union([.control, .firmwareMode])
 
-  private static let run = SuiteRun(Suite.cases, rigs: 4) {
+  private static let run = SuiteRun(cases, rigs: 4) {
     try await PTYRig.start(program: PTYSuiteTests.program, isPlain: true)
   }
 
@@ -42,7 +44,7 @@ import Testing
       if: RequiredRigs.names.contains("pty")
         || FileManager.default.isExecutableFile(atPath: PTYSuiteTests.program),
       "the rig 'pty' needs the program notibot next to the tests"),
-    arguments: Suite.cases.map(\.id))
+    arguments: cases.map(\.id))
   func `holds over a terminal pair alone`(id: String) async throws {
     expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)
   }

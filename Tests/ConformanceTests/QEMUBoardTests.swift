@@ -5,9 +5,10 @@ import SerialLink
 import Testing
 
 @testable import Rigs
+import SuiteWire
 
-/// Actions on firmware on an emulated CPU other than over its line. `scripts/qemu-test` runs the
-/// whole suite on it.
+/// Actions on firmware on an emulated CPU other than over its line. `scripts/dev qemu-test` runs
+/// the whole suite on it.
 @Suite(
   .serialized,
   .enabled(

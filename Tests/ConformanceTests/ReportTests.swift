@@ -1,7 +1,8 @@
-import Conformance
 import Foundation
 import FoundationXML
 import Testing
+
+@testable import Conformance
 
 /// The three reports of one invented run.
 @Suite struct ReportTests {
@@ -9,6 +10,7 @@ import Testing
     let outcomes: [Outcome] = [
       .passed, .failed([Finding("a <b> & \"c\" \u{1B}[2J\u{0} d", file: "F.swift", line: 7)]),
       .skipped("needs control"), .errored("the port is gone"),
+      .differs([Finding("the stack <answers> 06", file: "F.swift", line: 9, isOfServer: true)]),
     ]
     let results = zip(Suite.cases, outcomes).map {
       CaseResult(testCase: $0, outcome: $1, duration: .milliseconds(1500), transcript: ["0.1 > 00\u{7}"])
@@ -20,12 +22,12 @@ import Testing
 
   @Test func `JUnit parses, and its counts agree at every level`() throws {
     let reader = try JUnitReader(JUnitReport.document(of: Self.makeReport()))
-    #expect(reader.counts["testsuites"] == ["tests": 4, "failures": 1, "errors": 1])
-    #expect(reader.counts["testsuite"] == ["tests": 4, "failures": 1, "errors": 1, "skipped": 1])
-    #expect(reader.elements["testcase"] == 4)
+    #expect(reader.counts["testsuites"] == ["tests": 5, "failures": 1, "errors": 1])
+    #expect(reader.counts["testsuite"] == ["tests": 5, "failures": 1, "errors": 1, "skipped": 2])
+    #expect(reader.elements["testcase"] == 5)
     #expect(reader.elements["failure"] == 1)
     #expect(reader.elements["error"] == 1)
-    #expect(reader.elements["skipped"] == 1)
+    #expect(reader.elements["skipped"] == 2)
     #expect(reader.timestamps.allSatisfy { $0 == "2023-11-14T22:13:20Z" })
   }
 
@@ -44,7 +46,7 @@ import Testing
     var other = Self.makeReport()
     other.port = "/dev/other"
     let names = try JUnitReader(JUnitReport.document(of: [Self.makeReport(), other])).names
-    #expect(names.count == 8 && Set(names).count == 8)
+    #expect(names.count == 10 && Set(names).count == 10)
     #expect(names.contains { $0.hasPrefix("\(other.rig)./dev/other.") })
   }
 
@@ -52,6 +54,21 @@ import Testing
     let document = JUnitReport.document(of: Self.makeReport())
     #expect(document.contains("a &lt;b&gt; &amp; &quot;c&quot; \\u{1b}[2J\\u{0} d (checked at F.swift:7)"))
     #expect(document.unicodeScalars.allSatisfy { $0.value >= 0x20 || $0 == "\n" })
+  }
+
+  @Test func `each report names what a stack does in its own way, and no failure counts it`() throws {
+    let report = Self.makeReport()
+    let id = report.results[4].testCase.id
+    #expect(
+      JUnitReport.document(of: report).contains(
+        #"<skipped message="stack: differs: the stack &lt;answers&gt; 06 (checked at F.swift:9)"/>"#))
+    let summary = TextReport(cases: report.results.map(\.testCase), usesColor: false).summary(of: report)
+    #expect(summary.contains("Stack: differs, which the protocol permits (†): 1"))
+    #expect(summary.contains("  \(id)  the stack <answers> 06"))
+    #expect(JSONReport(report).totals.differs == 1)
+    #expect(JSONReport(report).totals.failed == 1)
+    #expect(GitHubReport.summary(of: [report]).contains(GitHubReport.markdown("stack: differs: 1: \(id)")))
+    #expect(!report.diagnosis.results.contains { $0.testCase.id == id })
   }
 
   @Test func `without a rig JUnit holds one case that errored`() throws {
@@ -67,7 +84,7 @@ import Testing
     #expect(object["schema"] as? String == "notibot.conformance")
     #expect(object["version"] as? Int == 1)
     let cases = try #require(object["cases"] as? [[String: Any]])
-    #expect(cases.map { $0["outcome"] as? String } == ["passed", "failed", "skipped", "errored"])
+    #expect(cases.map { $0["outcome"] as? String } == ["passed", "failed", "skipped", "errored", "differs"])
     #expect(cases.first?["rules"] as? [String] == Suite.cases[0].rules)
   }
 
@@ -101,14 +118,14 @@ import Testing
     for result in report.results { #expect(lines.contains { $0.contains(result.testCase.title) }) }
     #expect(lines.contains("Skipped, needs control: 1"))
     #expect(lines.contains("  \(report.results[2].testCase.id)"))
-    #expect(lines.last?.contains("1 of 3 passed, 1 failed, 1 errored, 1 skipped") == true)
+    #expect(lines.last?.contains("1 of 4 passed, 1 failed, 1 errored, 1 stack: differs, 1 skipped") == true)
     #expect(
       lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
   }
 }
 
 /// Parses a JUnit document as a CI server would.
-private final class JUnitReader: NSObject, XMLParserDelegate {
+final class JUnitReader: NSObject, XMLParserDelegate {
   /// The sum of each count over all elements with a name.
   private(set) var counts: [String: [String: Int]] = [:]
   private(set) var elements: [String: Int] = [:]

@@ -8,11 +8,19 @@ import Testing
     (ProcessInfo.processInfo.environment["NOTIBOT_RIG_REQUIRE"] ?? "")
       .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
 
-  @Test func `the required rigs are known here`() {
+  @Test(arguments: [".ci/run", "scripts/test"])
+  func `the required rigs are known here`(script: String) throws {
     let known: Set<String> = [
-      "emulator", "pty", "rfc2217", "rfc2217-peers", "ble", "ble-parity", "qemu", "umockdev", "labgrid",
-      "esptool", "node", "h2load",
+      "emulator", "pty", "rfc2217", "rfc2217-peers", "ble", "ble-air", "ble-parity", "qemu", "umockdev",
+      "labgrid", "esptool", "node", "h2load",
     ]
-    #expect(Self.names.subtracting(known) == [])
+    let text = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../\(script)")
+        .standardized, encoding: .utf8)
+    let listed = text.matches(of: /NOTIBOT_RIG_REQUIRE[=-]([a-z0-9,-]+)/).flatMap {
+      $0.1.split(separator: ",")
+    }
+    #expect(!listed.isEmpty)
+    #expect(Self.names.union(listed.map(String.init)).subtracting(known) == [])
   }
 }

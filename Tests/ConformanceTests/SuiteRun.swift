@@ -39,7 +39,7 @@ func expectPassed(_ result: CaseResult, onRigWithout absent: Set<Need>) {
   case .passed: #expect(isOffered)
   case .skipped(let reason): #expect(!isOffered, "skipped: \(reason)")
   case .errored(let trouble): Issue.record("rig: \(trouble)")
-  case .failed(let findings):
+  case .failed(let findings), .differs(let findings):
     let text = (findings.map(\.description) + result.transcript).joined(separator: "\n")
     Issue.record("\(result.testCase.id), seed \(SuiteRun.seed)\n\(text)")
   }
@@ -52,7 +52,7 @@ func reasonsOfSkipped(among results: [CaseResult], _ run: String) -> [String: St
     switch result.outcome {
     case .passed: break
     case .skipped(let reason): reasons[result.testCase.id] = reason
-    case .failed, .errored:
+    case .failed, .differs, .errored:
       let text = (result.outcome.details + result.transcript).joined(separator: "\n")
       Issue.record("\(result.testCase.id), \(run), seed \(SuiteRun.seed)\n\(text)")
     }

@@ -1,9 +1,11 @@
 import Conformance
+import HostSuite
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
 import Rigs
 import Testing
+import SuiteWire
 
 /// Faults that a host and a device have in common: the two agree, and the suite detects each.
 @Suite struct SymmetricMutantTests {
@@ -56,22 +58,34 @@ import Testing
   }
 
   @Test func `the line adapter alone fails no case`() async {
-    let results = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(Suite.all) { _ in }
+    let none = SymmetricMutant.none
+    let results =
+      await Runner(rig: none.makeRig(isHost: false), seed: 7).run(Suite.cases) { _ in }
+      + Runner(rig: none.makeRig(isHost: true), seed: 7).run(HostSuite.cases) { _ in }
     let bad = results.filter { ["failed", "errored"].contains($0.outcome.word) }
     #expect(bad.map { "\($0.testCase.id): \($0.outcome.details)" } == [])
   }
 
   private func expectCaught(_ fault: SymmetricMutant, by id: String, isHost: Bool) async throws {
-    let testCase = try #require(Suite.all.first { $0.id == id }, "no case \(id)")
-    #expect(testCase.needs.contains(.host) == isHost)
+    let cases = isHost ? HostSuite.cases : Suite.cases
+    let testCase = try #require(cases.first { $0.id == id }, "no case \(id)")
     #expect(!Set(testCase.rules).isDisjoint(with: fault.rules), "\(id) checks \(testCase.rules)")
-    let sound = await Runner(rig: SymmetricMutant.none.makeRig(), seed: 7).run(testCase)
+    let sound = await Runner(rig: SymmetricMutant.none.makeRig(isHost: isHost), seed: 7).run(testCase)
     #expect(sound.outcome == .passed)
-    let broken = await Runner(rig: fault.makeRig(), seed: 7).run(testCase)
+    let broken = await Runner(rig: fault.makeRig(isHost: isHost), seed: 7).run(testCase)
     guard case .failed(let findings) = broken.outcome else {
       Issue.record("\(fault.name): \(broken.outcome)\n\(broken.transcript.joined(separator: "\n"))")
       return
     }
     #expect(!findings.isEmpty)
+  }
+}
+
+extension SymmetricMutant {
+  /// The host or the device of the two.
+  func makeRig(isHost: Bool) -> any Rig {
+    isHost
+      ? HostRig(wrapLine: { SymmetricLine($0, fault: self) })
+      : EmulatorRig(wrapLine: { SymmetricLine($0, fault: self) })
   }
 }

@@ -59,7 +59,7 @@ package struct FrameDamage: Equatable, Sendable {
 
   /// Ends the line, so that the last candidate is decided.
   package mutating func finish() {
-    take([0, 0])
+    receive([0, 0])
     faults = wire.counts[kind]
     unaccountedBytes += bytesOut - bytesTaken
     bytesTaken = bytesOut
@@ -80,10 +80,10 @@ package struct FrameDamage: Equatable, Sendable {
     var bytes = frame.encoded()
     if number % 4 == 0 { bytes += Array("I (\(number)) notibot: still here\r\n".utf8) }
     wire.send(bytes, .toHost)
-    while case .bytes(let left)? = wire.next(.toHost, now: .zero) { take(left) }
+    while case .bytes(let left)? = wire.next(.toHost, now: .zero) { receive(left) }
   }
 
-  private mutating func take(_ bytes: [UInt8]) {
+  private mutating func receive(_ bytes: [UInt8]) {
     bytesOut += bytes.count { $0 != 0 }
     decoder.receive(bytes)
     while let event = decoder.nextEvent() {

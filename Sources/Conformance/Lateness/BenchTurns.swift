@@ -32,7 +32,7 @@ package actor BenchTurns {
 
   /// Waits for the permission to run; those who wait get it in turn. The caller ends it.
   package func begin(alone isAlone: Bool) async -> Turn {
-    if waiters.isEmpty, hasRoom(isAlone) { return take(isAlone) }
+    if waiters.isEmpty, hasRoom(isAlone) { return acquire(isAlone) }
     return await withCheckedContinuation { continuation in
       waiters.append(Waiter(isAlone: isAlone, continuation: continuation))
     }
@@ -40,12 +40,12 @@ package actor BenchTurns {
 
   /// A run has ended; `isLate`: it was late, and did not decide its case.
   package func end(_ turn: Turn, isLate: Bool) {
-    note(turn, isLate)
+    record(turn, isLate)
     running -= 1
     if turn.isAlone { isOneAlone = false }
     while let next = waiters.first, hasRoom(next.isAlone) {
       waiters.removeFirst()
-      next.continuation.resume(returning: take(next.isAlone))
+      next.continuation.resume(returning: acquire(next.isAlone))
     }
   }
 
@@ -54,7 +54,7 @@ package actor BenchTurns {
     !isOneAlone && (isAlone ? running == 0 : running < limit ?? .max)
   }
 
-  private func take(_ isAlone: Bool) -> Turn {
+  private func acquire(_ isAlone: Bool) -> Turn {
     running += 1
     isOneAlone = isAlone
     return Turn(isAlone: isAlone, generation: generation)
@@ -62,7 +62,7 @@ package actor BenchTurns {
 
   /// A run that was alone says nothing about the limit, nor does one that began before the limit
   /// changed.
-  private func note(_ turn: Turn, _ isLate: Bool) {
+  private func record(_ turn: Turn, _ isLate: Bool) {
     guard !turn.isAlone, turn.generation == generation else { return }
     if isLate {
       guard running > 1 else { return }

@@ -5,14 +5,17 @@ package struct CaseRun: Equatable, Sendable {
   package var lateness: Lateness?
   package var line: LineQuality
   package var transcript: [String]
+  package var answers: [Answer]
 
   package init(
-    _ outcome: Outcome, lateness: Lateness?, line: LineQuality = LineQuality(), transcript: [String] = []
+    _ outcome: Outcome, lateness: Lateness?, line: LineQuality = LineQuality(), transcript: [String] = [],
+    answers: [Answer] = []
   ) {
     self.outcome = outcome
     self.lateness = lateness
     self.line = line
     self.transcript = transcript
+    self.answers = answers
   }
 
   /// Whether a failure in it is the device's own.
@@ -24,7 +27,7 @@ package struct CaseRun: Equatable, Sendable {
 /// which neither end was late and the line was clean, and only if it happens twice; a case that
 /// cannot be decided is an error of the rig, not a failure of the device.
 ///
-/// States: open, until `decision` is set. Each `note` adds a run; `decision` is set at the latest
+/// States: open, until `decision` is set. Each `add` adds a run; `decision` is set at the latest
 /// after `runsLimit`.
 package struct CaseVerdict: Equatable {
   /// Runs of one case.
@@ -40,6 +43,7 @@ package struct CaseVerdict: Equatable {
     /// Notes about the runs for the reader; empty if there was a single decisive run.
     package var notes: [String]
     package var transcript: [String]
+    package var answers: [Answer] = []
   }
 
   private(set) package var runs: [CaseRun] = []
@@ -47,7 +51,7 @@ package struct CaseVerdict: Equatable {
   package init() {}
 
   /// Adds a run.
-  package mutating func note(_ run: CaseRun) {
+  package mutating func add(_ run: CaseRun) {
     runs.append(run)
   }
 
@@ -59,9 +63,10 @@ package struct CaseVerdict: Equatable {
     // What has failed before is no skip: the failed runs have filled the store, for instance.
     case .skipped: return failures.isEmpty ? decision(last) : undecided
     case .errored where last.counts: return decision(last)
-    case .passed where passes > calmFailures.count: return decision(last)
+    case .passed where passes > calmFailures.count, .differs where passes > calmFailures.count:
+      return decision(last)
     case .failed where calmFailures.count >= Self.failuresToConfirm: return decision(last)
-    case .passed, .failed, .errored:
+    case .passed, .differs, .failed, .errored:
       // The values that a line lets through are the same in each run.
       let isOver =
         runs.count >= Self.runsLimit || corruptRuns >= Self.corruptRunsLimit || !line.blocked.isEmpty
@@ -95,7 +100,14 @@ package struct CaseVerdict: Equatable {
     return Decision(outcome: .errored(message), notes: [], transcript: bad.transcript)
   }
 
-  private var passes: Int { runs.count { $0.outcome == .passed } }
+  private var passes: Int {
+    runs.count {
+      switch $0.outcome {
+      case .passed, .differs: true
+      case .failed, .skipped, .errored: false
+      }
+    }
+  }
 
   private var failures: [CaseRun] {
     runs.filter { if case .failed = $0.outcome { true } else { false } }
@@ -109,7 +121,7 @@ package struct CaseVerdict: Equatable {
   }
 
   private func decision(_ last: CaseRun) -> Decision {
-    Decision(outcome: last.outcome, notes: notes, transcript: last.transcript)
+    Decision(outcome: last.outcome, notes: notes, transcript: last.transcript, answers: last.answers)
   }
 
   private var notes: [String] {

@@ -1,5 +1,6 @@
 import NotibotProtocol
 import SerialLink
+import SuiteWire
 
 /// Checks whether a peer answers in time, after a case that failed: with PING, or a read if there
 /// is no session.

@@ -57,7 +57,7 @@ package actor LatenessMeter: LatenessGauge {
 
   package func endWindow() -> Lateness {
     rest()
-    record.noteBeat(delay: .zero, sample(isNow: true))
+    record.addBeat(delay: .zero, sample(isNow: true))
     return record.worst
   }
 
@@ -101,7 +101,7 @@ package actor LatenessMeter: LatenessGauge {
   }
 
   private func beat(_ due: NIODeadline) {
-    record.noteBeat(delay: .nanoseconds((NIODeadline.now() - due).nanoseconds), sample())
+    record.addBeat(delay: .nanoseconds((NIODeadline.now() - due).nanoseconds), sample())
     schedule()
     guard let waiting else { return }
     let isCalm = record.calmBeats >= Self.calmBeats

@@ -28,7 +28,7 @@ struct LatenessRecord: Equatable {
   /// - Parameters:
   ///   - delay: by how much the beat was late.
   ///   - sample: the waiting times so far.
-  mutating func noteBeat(delay: Duration, _ sample: Sample) {
+  mutating func addBeat(delay: Duration, _ sample: Sample) {
     guard let last else { return begin(with: sample) }
     let beat = Lateness(
       bench: max(delay, Self.longestWait(from: last.bench, to: sample.bench)),

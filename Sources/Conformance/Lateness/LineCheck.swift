@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// Answered and lost questions of a check, in their order, and what they say about the line.
 ///
@@ -21,7 +22,7 @@ struct LineCheck {
   private var outcomes: [(question: Question, isAnswered: Bool)] = []
   var corrupt = 0
 
-  mutating func note(_ question: Question, isAnswered: Bool) { outcomes.append((question, isAnswered)) }
+  mutating func record(_ question: Question, isAnswered: Bool) { outcomes.append((question, isAnswered)) }
 
   /// Whether a question is worth asking: it has been answered, or not been asked often.
   func isAnswerable(_ question: Question) -> Bool {
@@ -126,7 +127,7 @@ extension LineCheck {
       let found = try await listen(to: probe, for: answer, session: id)
       check.corrupt += found.corrupt
       // A log line inside a frame is the device's own fault (FRM-14).
-      if !found.hasLogInFrame { check.note(question, isAnswered: found.isAnswered) }
+      if !found.hasLogInFrame { check.record(question, isAnswered: found.isAnswered) }
       if found.hasEnded {
         check = LineCheck()
         return

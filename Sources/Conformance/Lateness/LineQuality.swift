@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// What a line did to questions that a case has nothing to do with, each with a constant answer.
 package struct LineQuality: Equatable, Sendable {
   /// Questions asked, in frames.

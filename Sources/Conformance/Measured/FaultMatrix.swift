@@ -1,5 +1,5 @@
 /// What runs of the suite on hundreds of faulty devices have shown: in which order its cases find a
-/// fault early, and which cases a fault fails. Measured by `scripts/mutants --matrix`.
+/// fault early, and which cases a fault fails. Measured by `scripts/dev mutants --matrix`.
 package struct FaultMatrix: Sendable {
   /// A fault, and what failed on a device with it.
   package struct Fault: Sendable {
@@ -16,7 +16,8 @@ package struct FaultMatrix: Sendable {
     var isQuick: Bool
   }
 
-  package static let measured = FaultMatrix(parsing: table)
+  package static let measured = FaultMatrix(
+    parsing: String(decoding: PackageResources.faults_tsv, as: UTF8.self))
 
   private var entries: [String: Entry] = [:]
   /// Those that fail several cases.
@@ -24,7 +25,9 @@ package struct FaultMatrix: Sendable {
   /// How many faults fail a case.
   private var frequencies: [String: Int] = [:]
 
-  /// - Parameter text: as `table` describes it; lines that are not so are ignored.
+  /// - Parameter text: a line per case of a device, in the order of a run: its id, its milliseconds
+  ///   over a pseudo-terminal, `q` if it is one of `--quick`. Then one per fault: the case of its
+  ///   rule, what is wrong, and the numbers of the cases that fail. Other lines are ignored.
   init(parsing text: String) {
     var ids: [String] = []
     for line in text.split(separator: "\n") {

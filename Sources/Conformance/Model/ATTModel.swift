@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// The answers of a bearer, as far as section 3 of PROTOCOL.md determines them: reading, writing
 /// and long writes. A plain value, written from the text alone.
 struct ATTModel: Sendable {

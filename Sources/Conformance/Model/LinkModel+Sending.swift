@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// Compares frames of the device with the model.
 extension LinkModel {
@@ -13,11 +14,11 @@ extension LinkModel {
     // An ACK is handled below: it can also belong to a live session.
     if frame.kind == .rst || frame.kind == .synAck, let answer = LinkAnswer(frame) {
       due.isAnswered = due.isAnswered || frame.kind == .synAck
-      return take(answer) ? nil : "not due, but \(due.answers)"
+      return removeDue(answer) ? nil : "not due, but \(due.answers)"
     }
     if due.ended.contains(frame.session) {
       // The device can have sent it before the session ended.
-      let isFIN = frame.kind == .ack && take(.ack(session: frame.session))
+      let isFIN = frame.kind == .ack && removeDue(.ack(session: frame.session))
       due.isAnswered = due.isAnswered || isFIN
       return isFIN || !due.isAnswered ? nil : "of a session that is over"
     }
@@ -38,7 +39,7 @@ extension LinkModel {
   }
 
   /// Removes a due answer. Returns false if it is not due.
-  private mutating func take(_ answer: LinkAnswer) -> Bool {
+  private mutating func removeDue(_ answer: LinkAnswer) -> Bool {
     if due.optional.contains(answer) { return true }
     guard let index = due.answers.firstIndex(of: answer) else { return false }
     due.answers.remove(at: index)

@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// The state of a device's link, as far as PROTOCOL.md determines it: the frames that the device
 /// must send, and those that it is allowed to send. If the text leaves a choice, every choice is
@@ -195,8 +196,8 @@ struct LinkModel: Sendable {
     guard var session else { return }
     let ahead = Int(frame.seq &- UInt8(truncatingIfNeeded: session.expected))
     if ahead == 0 {
-      take(response, in: &session)
-      while let held = session.held.removeValue(forKey: session.expected) { take(held, in: &session) }
+      accept(response, in: &session)
+      while let held = session.held.removeValue(forKey: session.expected) { accept(held, in: &session) }
       session.lastAhead = nil
       (due.holes, due.reportsHeld, due.isTaken) = (0, false, true)
     } else if ahead < deviceFrames {
@@ -215,7 +216,7 @@ struct LinkModel: Sendable {
     self.session = session
   }
 
-  private func take(_ response: [UInt8]?, in session: inout Session) {
+  private func accept(_ response: [UInt8]?, in session: inout Session) {
     session.expected += 1
     if let response { session.responses.append(response) }
   }

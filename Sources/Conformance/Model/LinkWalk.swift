@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// Sends random bursts of valid and invalid frames, and compares all frames of the device with a
 /// model. For a line without transmission time.

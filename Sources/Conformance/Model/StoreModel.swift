@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// The state of a device, as far as the text of PROTOCOL.md determines it: a plain value that
 /// random walks compare a device with. Where the text leaves a choice it returns several outcomes.
 ///

@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// Compares the answers and reports of a device with the model.
 extension StoreWalk {
   /// Reads the remaining reports, and compares them and Count with the model.

@@ -1,5 +1,6 @@
 import DeviceEmulator
 import NotibotProtocol
+import SuiteWire
 
 /// Sessions in which notifications wait for credit, and presses.
 extension StoreWalk {

@@ -1,5 +1,6 @@
 import DeviceEmulator
 import NotibotProtocol
+import SuiteWire
 
 /// Drives a device with random operations of a host and compares all its answers and reports with a
 /// model.

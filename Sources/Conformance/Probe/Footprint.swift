@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// The changes that a case has made to a device: the identities that it wrote and the time that it
 /// set, according to its sent bytes.
@@ -16,17 +17,19 @@ package struct Footprint: Sendable {
   /// Of the latest SYN or SYNC.
   private var source: UInt32?
   private var parts: [UInt8] = []
+  private let data: [UInt8]
 
-  package init() {}
+  /// - Parameter handles: those of the device.
+  package init(_ handles: HandleMap = HandleMap()) { data = Wire.u16(handles.device(6)) }
 
-  /// Takes bytes that were sent on the line in a session.
-  mutating func note(_ bytes: [UInt8]) {
+  /// Records bytes that were sent on the line in a session.
+  mutating func record(_ bytes: [UInt8]) {
     splitter.receive(bytes)
-    for case .frame(let frame) in splitter.takeItems() { note(frame) }
+    for case .frame(let frame) in splitter.drainItems() { record(frame) }
   }
 
-  /// Takes a frame that was sent.
-  mutating func note(_ frame: WireFrame) {
+  /// Records a frame that was sent.
+  mutating func record(_ frame: WireFrame) {
     if frame.kind == .syn {
       let tlvs = TLV.parse(frame.payload) ?? []
       source = tlvs.number(of: 0x07).map { UInt32(truncatingIfNeeded: $0) }
@@ -35,17 +38,17 @@ package struct Footprint: Sendable {
       let synced = UInt32(Wire.number(Array(frame.payload[1..<5])))
       if synced != 0 { source = synced }
     } else if frame.kind == .data, frame.channel == 4 {
-      note(pdu: frame.payload)
+      record(pdu: frame.payload)
     }
   }
 
-  private mutating func note(pdu: [UInt8]) {
-    if pdu.starts(with: [0x12, 6, 0]) {
-      note(json: Array(pdu.dropFirst(3)))
-    } else if pdu.starts(with: [0x16, 6, 0]), pdu.count >= 5 {
+  private mutating func record(pdu: [UInt8]) {
+    if pdu.starts(with: [0x12] + data) {
+      record(json: Array(pdu.dropFirst(3)))
+    } else if pdu.starts(with: [0x16] + data), pdu.count >= 5 {
       keep(part: pdu.dropFirst(5), at: Int(Wire.word(pdu, at: 3)))
     } else if pdu == [0x18, 1] {
-      note(json: parts)
+      record(json: parts)
     }
   }
 
@@ -55,7 +58,7 @@ package struct Footprint: Sendable {
     parts = Array(parts.prefix(offset)) + part
   }
 
-  private mutating func note(json: [UInt8]) {
+  private mutating func record(json: [UInt8]) {
     guard let identity = (try? WrittenNotification(parsing: json, keys: .all))?.identity,
       let source = identity.source ?? source, source != 0
     else { return }

@@ -1,5 +1,6 @@
 import Glibc
 import NotibotProtocol
+import SuiteWire
 
 /// A device that stays the same from case to case, and that only its line reaches: a board on a
 /// desk. Every case finds the notifications that earlier cases and other writers have left.
@@ -96,6 +97,7 @@ extension Bench {
     guard let left = probe.footprint, left.hasSetClock || !left.identities.isEmpty else { return }
     let tidier = Probe(line: probe.line, role: .host, record: Record(), seed: seed)
     tidier.bearer = probe.bearer
+    tidier.handles = probe.handles
     tidier.identities = probe.identities
     do {
       try await tidier.remove(left, now: hasVirtualTime ? Self.virtualNow : UInt64(max(0, time(nil))))

@@ -1,4 +1,5 @@
 import NotibotProtocol
+package import SuiteWire
 
 /// Checks that many cases share.
 extension Probe {

@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// What a device sends only as far as the probe grants credit, and what stays unacknowledged.
 extension Probe {

@@ -1,4 +1,5 @@
 import NotibotProtocol
+package import SuiteWire
 
 /// Notifications with an identity, and SYNC.
 extension Probe {

@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// Inputs of one part of a grammar, as whole notifications.
 struct GrammarTable {

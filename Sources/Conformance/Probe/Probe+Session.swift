@@ -1,4 +1,5 @@
 package import NotibotProtocol
+package import SuiteWire
 
 /// Sessions step by step: every frame sent here is built from the rules, and none is sent
 /// automatically.
@@ -99,6 +100,7 @@ extension Probe {
 
   /// A DATA frame with the given number; the next number does not change.
   package func data(_ payload: [UInt8], channel: UInt8 = 4, seq: UInt8) -> WireFrame {
+    let payload = channel == 4 ? handles.sent(payload) : payload
     var data = frame(.data, channel: channel, payload: payload)
     data.seq = seq
     return data

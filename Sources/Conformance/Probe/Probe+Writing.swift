@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SuiteWire
 
 /// Writes of Data at every MTU: a Write Request if it fits, otherwise a long write (ATT-14).
 extension Probe {

@@ -1,4 +1,5 @@
 package import NotibotProtocol
+package import SuiteWire
 
 /// A case's end of a line. It writes bytes and frames on request, right or wrong, and waits for
 /// frames and text; it knows no rule and does nothing on its own. Sessions are in
@@ -29,6 +30,10 @@ package final class Probe {
 
   /// The carrier of frames.
   package var bearer: ProbeBearer
+  /// The attribute handles of the peer.
+  package var handles = HandleMap()
+  /// Whether a finding is about a rule of the device's own attribute server (`Case.isOfServer`).
+  private(set) var isJudgingServer = false
   private var pending: [WireItem] = []
   private var pendingStart = 0
   /// The deadline that has passed while there was still input, and when that was first noticed.
@@ -60,13 +65,13 @@ package final class Probe {
 
   /// Writes bytes without a change.
   package func write(_ bytes: [UInt8]) async throws {
-    footprint?.note(bytes)
+    footprint?.record(bytes)
     try await put(bytes)
   }
 
   /// Writes a frame, if the bearer has such frames.
   package func write(_ frame: WireFrame) async throws {
-    footprint?.note(frame)
+    footprint?.record(frame)
     if frame.kind == .syn, TLV.parse(frame.payload)?.value(of: 0x09) != nil { hasSetClock = true }
     let bytes = bearer.bytes(of: frame)
     if !bytes.isEmpty { try await put(bytes) }
@@ -82,7 +87,7 @@ package final class Probe {
   }
 
   private func put(_ bytes: [UInt8]) async throws {
-    record.note(bytes, isSent: true, at: now)
+    record.add(bytes, isSent: true, at: now)
     try await line.write(bytes)
   }
 
@@ -99,7 +104,7 @@ package final class Probe {
       try Task.checkCancellation()
       let bytes = try await line.read(until: deadline)
       if line.now >= deadline, bytes.isEmpty || isFlooded(beyond: deadline) { return nil }
-      take(bytes)
+      receive(bytes)
     }
     defer { pendingStart += 1 }
     return pending[pendingStart]
@@ -159,31 +164,58 @@ package final class Probe {
     pending = []
     pendingStart = 0
     bearer.flush()
-    _ = bearer.takeItems()
+    _ = bearer.drainItems()
   }
 
-  private func take(_ bytes: [UInt8]) {
+  private func receive(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
     hasReceived = true
-    record.note(bytes, isSent: false, at: now)
+    record.add(bytes, isSent: false, at: now)
     captured?.append(contentsOf: bytes)
     bearer.receive(bytes)
-    let items = bearer.takeItems().filter {
+    let items = bearer.drainItems().filter {
       if case .frame(let frame) = $0 { !echoes.contains(frame) } else { true }
+    }.map(listed)
+    for item in items {
+      switch item {
+      case .text(let text): textReceived += text
+      case .frame(let frame): if frame.kind == .data, frame.channel == 4 { record.addAnswer(frame.payload) }
+      }
     }
-    for case .text(let text) in items { textReceived += text }
     pending = Array(pending[pendingStart...]) + items
     pendingStart = 0
   }
 
+  /// The same with the handles of PROTOCOL.md's table.
+  private func listed(_ item: WireItem) -> WireItem {
+    guard case .frame(var frame) = item, frame.kind == .data, frame.channel == 4 else { return item }
+    frame.payload = handles.received(frame.payload)
+    return .frame(frame)
+  }
+
   // MARK: Expectations
+
+  /// Performs steps whose findings are about rules of the device's own attribute server: those
+  /// marked with † in PROTOCOL.md. Where a Bluetooth stack has another, they are differences, and
+  /// not failures. A step that throws ends the case.
+  package func ofServer<Result>(_ steps: () async throws -> Result) async throws -> Result {
+    let isInner = isJudgingServer
+    isJudgingServer = true
+    defer { isJudgingServer = isInner }
+    do {
+      return try await steps()
+    } catch var finding as Finding {
+      finding.isOfServer = true
+      throw finding
+    }
+  }
 
   /// Notes a finding if `condition` is false; the case continues.
   package func expect(
     _ condition: Bool, _ message: @autoclosure () -> String, file: String = #fileID, line: Int = #line
   ) {
     guard !condition else { return }
-    record.add(Finding(message(), file: file, line: line))
+    record.add(Finding(message(), file: file, line: line, isOfServer: isJudgingServer))
     record.add("! \(message())", at: now)
   }
 

@@ -1,4 +1,7 @@
-/// The layer between the frames of a case and the bytes of its line.
+package import SuiteWire
+
+/// The layer between the frames of a case and the bytes of its line. To a case, the PDU of a
+/// connection looks like the DATA frame that would carry it, so that a case is written once.
 package enum ProbeBearer {
   /// The link: frames between zeros, in sessions.
   case session(FrameSplitter)
@@ -18,14 +21,14 @@ package enum ProbeBearer {
   }
 
   /// Everything found since the last call.
-  mutating func takeItems() -> [WireItem] {
+  mutating func drainItems() -> [WireItem] {
     switch self {
     case .session(var splitter):
       defer { self = .session(splitter) }
-      return splitter.takeItems()
+      return splitter.drainItems()
     case .connection(var connection):
       defer { self = .connection(connection) }
-      return connection.takeItems()
+      return connection.drainItems()
     }
   }
 
@@ -85,7 +88,7 @@ package struct ProbeConnection {
     }
   }
 
-  mutating func takeItems() -> [WireItem] {
+  mutating func drainItems() -> [WireItem] {
     defer { items = [] }
     return items
   }

@@ -1,3 +1,5 @@
+package import SuiteWire
+
 /// The LIMITS of a SYN or SYNACK, unchecked; the defaults if it has none (LNK-6).
 package struct PeerLimits: Equatable, Sendable {
   /// DATA frames that the peer accepts beyond the last handled one.
@@ -18,7 +20,7 @@ package struct PeerLimits: Equatable, Sendable {
   }
 
   /// Records a finding for each limit that is not within its range (LNK-8).
-  func expectInRange(_ probe: Probe, file: String = #fileID, line: Int = #line) {
+  package func expectInRange(_ probe: Probe, file: String = #fileID, line: Int = #line) {
     let expect = { probe.expect($0, $1, file: file, line: line) }
     expect((2...64).contains(frames), "frames is \(frames)")
     expect(bytes >= 1080, "bytes is \(bytes)")
@@ -45,6 +47,10 @@ package struct ProbeSession: Equatable, Sendable {
   package var mtu = 23
   /// Frames that the peer has granted beyond `nextSeq`.
   package var room: Int = 0
+
+  package init(id: UInt16 = 0, nonce: UInt64 = 0, announced: [TLV] = []) {
+    (self.id, self.nonce, self.announced) = (id, nonce, announced)
+  }
 
   /// The device's boot id.
   package var bootID: UInt64? { announced.number(of: 0x0A) }

@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// Notifications and messages that a device sent without a request, in the order of the wire.
 package struct Unsolicited: Equatable, Sendable {
   /// One notification or message.

@@ -2,6 +2,7 @@ import Glibc
 import NotibotProtocol
 package import SerialLink
 import Synchronization
+import SuiteWire
 
 /// A folder with the bytes of each case: `ID.pcapng` for Wireshark, `ID.to-device.bin` and
 /// `ID.from-device.bin` as they passed. In an id, `/` becomes `_`; a further run of a case has its
@@ -70,7 +71,7 @@ package final class TraceFolder: Sendable {
     var directions = [true, false].map { ($0, LinePieces(hasRecords: record.hasRecords)) }
     var packets: [Record.Passed] = []
     for passed in record.passed {
-      packets += directions[passed.isSent ? 0 : 1].1.take(passed.bytes).map {
+      packets += directions[passed.isSent ? 0 : 1].1.receive(passed.bytes).map {
         Record.Passed(bytes: $0, isSent: passed.isSent, time: passed.time)
       }
     }

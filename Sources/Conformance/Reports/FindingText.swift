@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// Values of a finding in the words of PROTOCOL.md.
 enum FindingText {
   /// What differs, the actual value, and the expected one.

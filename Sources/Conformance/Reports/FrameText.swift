@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// A frame in words for the reader of a report, payload included.
 enum FrameText {
   static func line(of frame: WireFrame) -> String {

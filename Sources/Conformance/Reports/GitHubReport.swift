@@ -70,6 +70,12 @@ package enum GitHubReport {
       lines += ["", markdown(words)]
     }
     for report in reports {
+      let differing = report.results.filter { $0.outcome.word == "differs" }.map(\.testCase.id)
+      guard !differing.isEmpty else { continue }
+      let words = "\(report.port): stack: differs: \(differing.count): \(differing.joined(separator: " "))"
+      lines += ["", markdown(words)]
+    }
+    for report in reports {
       let bad = report.diagnosis.results
       let noted = report.results.filter { !$0.notes.isEmpty }
       guard !bad.isEmpty || !noted.isEmpty || report.rigTrouble != nil else { continue }

@@ -35,7 +35,14 @@ package struct JSONReport: JSONDocument, Sendable {
     var passed: Int
     var failed: Int
     var errored: Int
+    /// Cases whose rules a Bluetooth stack's server need not obey, and does not.
+    var differs: Int
     var skipped: Int
+
+    init(_ counted: Report.Totals) {
+      (cases, run, passed, failed) = (counted.count, counted.run, counted.passed, counted.failed)
+      (errored, differs, skipped) = (counted.errored, counted.differing, counted.skipped)
+    }
   }
 
   let schema = Self.schema
@@ -101,10 +108,7 @@ package struct JSONReport: JSONDocument, Sendable {
       ? nil
       : Diagnosis(
         startWith: bad.map(\.testCase.id), similarFaults: found.faults.map(\.what), missing: found.missing)
-    let counted = report.totals
-    totals = Totals(
-      cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
-      errored: counted.errored, skipped: counted.skipped)
+    totals = Totals(report.totals)
     cases = report.results.map { result in
       let isBad = result.outcome.isBad
       return Entry(
@@ -128,13 +132,13 @@ package struct BoardsJSONReport: JSONDocument, Sendable {
   let totals: JSONReport.Totals
   /// In the order in which they were named or found.
   let boards: [JSONReport]
+  /// If they are the two bearers of one board.
+  let comparison: BearerComparison?
 
-  package init(_ reports: [Report]) {
+  package init(_ reports: [Report], comparison: BearerComparison? = nil) {
+    self.comparison = comparison
     boards = reports.map(JSONReport.init)
-    let counted = Report.Totals(reports.flatMap(\.results))
-    totals = JSONReport.Totals(
-      cases: counted.count, run: counted.run, passed: counted.passed, failed: counted.failed,
-      errored: counted.errored, skipped: counted.skipped)
+    totals = JSONReport.Totals(Report.Totals(reports.flatMap(\.results)))
   }
 }
 

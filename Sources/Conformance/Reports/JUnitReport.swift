@@ -23,15 +23,20 @@ package enum JUnitReport {
   /// The XML document of several boards: a suite for each, and the board in each class name,
   /// because a server takes equal names for one case. A board that could not be tested completely
   /// has an error.
-  package static func document(of reports: [Report]) -> String {
+  ///
+  /// - Parameter comparison: if they are the two bearers of one board: its suite comes first.
+  package static func document(of reports: [Report], comparison: BearerComparison? = nil) -> String {
     let totals = Report.Totals(reports.flatMap(\.results))
     let troubles = reports.count { $0.rigTrouble != nil }
     let time = reports.map(\.duration).max() ?? .zero
+    let differences = comparison?.differences.count ?? 0
+    let compared = comparison == nil ? 0 : max(1, differences)
     var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
     lines.append(
-      "<testsuites name=\"\(name(of: reports))\" tests=\"\(totals.count + troubles)\" "
-        + "failures=\"\(totals.failed)\" errors=\"\(totals.errored + troubles)\" "
+      "<testsuites name=\"\(name(of: reports))\" tests=\"\(totals.count + troubles + compared)\" "
+        + "failures=\"\(totals.failed + differences)\" errors=\"\(totals.errored + troubles)\" "
         + "time=\"\(seconds(time))\">")
+    if let comparison, let report = reports.first { lines += suite(comparison, report) }
     for report in reports {
       let totals = report.totals
       let troubles = report.rigTrouble == nil ? 0 : 1
@@ -39,7 +44,7 @@ package enum JUnitReport {
         opening(
           report.port, tests: totals.count + troubles, failures: totals.failed,
           errors: totals.errored + troubles,
-          totals.skipped, report.duration, report))
+          totals.skipped + totals.differing, report.duration, report))
       lines += properties(of: report)
       let package = "\(report.rig).\(report.port)"
       for result in report.results { lines += testCase(result, package) }
@@ -60,13 +65,35 @@ package enum JUnitReport {
     let time = results.reduce(Duration.zero) { $0 + $1.duration }
     var lines = [
       opening(
-        name, tests: totals.count, failures: totals.failed, errors: totals.errored, totals.skipped, time,
+        name, tests: totals.count, failures: totals.failed, errors: totals.errored,
+        totals.skipped + totals.differing, time,
         report)
     ]
     lines += properties(of: report)
     for result in results { lines += testCase(result, report.rig) }
     lines.append("  </testsuite>")
     return lines
+  }
+
+  /// A case per difference; one that passes if there is none.
+  private static func suite(_ comparison: BearerComparison, _ report: Report) -> [String] {
+    let differences = comparison.differences
+    let cases = differences.map { difference in
+      let texts = escaped(lines: zip(comparison.bearers, difference.columns).map { "\($0): \($1.text)" })
+      return [
+        "    <testcase classname=\"bearers\" name=\"\(escaped(line: "\(difference.id): \(difference.title)"))\" "
+          + "time=\"0.000\">",
+        "      <failure message=\"\(texts)\" type=\"device\">\(texts)</failure>", "    </testcase>",
+      ]
+    }
+    let alike = escaped(line: "\(comparison.compared) cases are answered alike by both bearers")
+    return [
+      opening(
+        "Bearers", tests: max(1, differences.count), failures: differences.count, errors: 0, 0, .zero, report)
+    ]
+      + (cases.isEmpty
+        ? ["    <testcase classname=\"bearers\" name=\"\(alike)\" time=\"0.000\"/>"] : cases.flatMap(\.self))
+      + ["  </testsuite>"]
   }
 
   private static func rigSuite(_ trouble: String, _ report: Report) -> [String] {
@@ -115,6 +142,8 @@ package enum JUnitReport {
     case .passed: break
     case .failed: lines.append("      <failure message=\"\(message)\" type=\"device\">\(details)</failure>")
     case .errored: lines.append("      <error message=\"\(message)\" type=\"rig\">\(details)</error>")
+    // Neither passed nor failed; JUnit has no other word.
+    case .differs: lines.append("      <skipped message=\"stack: differs: \(message)\"/>")
     case .skipped: lines.append("      <skipped message=\"\(message)\"/>")
     }
     let output = ["rules: \(testCase.rules.joined(separator: ", "))"] + result.notes.map { "note: \($0)" }

@@ -40,14 +40,18 @@ package struct Report: Sendable {
     package var passed = 0
     package var failed = 0
     package var errored = 0
+    /// On a device whose Bluetooth stack has a server of its own.
+    package var differing = 0
     package var skipped = 0
     package var count: Int { run + skipped }
     /// All but the skipped ones.
-    package var run: Int { passed + failed + errored }
+    package var run: Int { passed + failed + errored + differing }
 
-    /// "24 of 24 passed, 14 skipped", with the failed and errored ones in between, if any.
+    /// "24 of 24 passed, 14 skipped", with the others in between, if any.
     package var sentence: String {
-      let parts = [(failed, "failed"), (errored, "errored"), (skipped, "skipped")].filter { $0.0 > 0 }
+      let parts = [
+        (failed, "failed"), (errored, "errored"), (differing, "stack: differs"), (skipped, "skipped"),
+      ].filter { $0.0 > 0 }
       return (["\(passed) of \(run) passed"] + parts.map { "\($0.0) \($0.1)" }).joined(separator: ", ")
     }
 
@@ -57,6 +61,7 @@ package struct Report: Sendable {
         case .passed: passed += 1
         case .failed: failed += 1
         case .errored: errored += 1
+        case .differs: differing += 1
         case .skipped: skipped += 1
         }
       }
@@ -98,6 +103,7 @@ extension Outcome {
     switch self {
     case .passed: "passed"
     case .failed: "failed"
+    case .differs: "differs"
     case .skipped: "skipped"
     case .errored: "errored"
     }
@@ -107,7 +113,7 @@ extension Outcome {
   package var findings: [String] {
     switch self {
     case .passed: []
-    case .failed(let findings): findings.map(\.message)
+    case .failed(let findings), .differs(let findings): findings.map(\.message)
     case .skipped(let reason): [reason]
     case .errored(let trouble): [trouble]
     }
@@ -117,7 +123,7 @@ extension Outcome {
   package var details: [String] {
     switch self {
     case .passed: []
-    case .failed(let findings): findings.map(\.description)
+    case .failed(let findings), .differs(let findings): findings.map(\.description)
     case .skipped(let reason): [reason]
     case .errored(let trouble): [trouble]
     }

@@ -1,5 +1,6 @@
 import Foundation
 import NotibotProtocol
+package import SuiteWire
 
 /// The tested device and the tester: part of every report, so that a report is complete on its own.
 package struct RunIdentity: Equatable, Sendable {
@@ -107,7 +108,7 @@ extension RunIdentity.Device {
   /// no answer.
   package static func of(_ rig: any Rig, seed: UInt64) async -> RunIdentity.Device? {
     guard rig.offers.contains(.session) else { return nil }
-    let question = Case("LNK-5/identity", "a device describes itself", .link) { _ in }
+    let question = Case("LNK-5/identity", "a device describes itself") { _, _ in }
     // Only the heading depends on the answer; faults of the device or the rig are reported by the
     // cases.
     guard let bench = try? await rig.makeBench(for: question, seed: seed) else { return nil }

@@ -94,7 +94,7 @@ package struct TextReport {
   /// The lines below the last case.
   package func summary(of report: Report) -> [String] {
     var lines: [String] = isVerbose ? [""] : []
-    lines += skips(in: report)
+    lines += differences(in: report) + skips(in: report)
     if let trouble = report.rigTrouble { lines.append("The run is incomplete: \(trouble.printable)") }
     lines += begin(report)
     let repeated = report.results.filter { !$0.notes.isEmpty }
@@ -125,6 +125,17 @@ package struct TextReport {
     return
       "\(report.rig) (\(report.port.printable)), seed \(report.seed): \(report.totals.sentence), in \(seconds) s"
       + part
+  }
+
+  /// How the device's Bluetooth stack differs from a server by PROTOCOL.md, a line per case.
+  private func differences(in report: Report) -> [String] {
+    let differing = report.results.filter { $0.outcome.word == "differs" }
+    guard !differing.isEmpty else { return [] }
+    let width = differing.map(\.testCase.id.count).max() ?? 0
+    return ["Stack: differs, which the protocol permits (†): \(differing.count)"]
+      + differing.map { result in
+        "  \(padded(result.testCase.id, width))  \(result.outcome.findings.first?.printable ?? "")"
+      } + [""]
   }
 
   /// The skipped cases by their reason, each one named if that is short.
@@ -175,6 +186,7 @@ package struct TextReport {
     case .failed: colored("FAIL", "31")
     case .errored: colored("RIG ", "35")
     case .skipped: colored("skip", "33")
+    case .differs: colored("diff", "36")
     }
   }
 

@@ -1,3 +1,5 @@
+import SuiteWire
+
 /// Cuts the bytes of one direction of a line into frames and text, or the records of a connection.
 struct LinePieces {
   /// The longest unfinished candidate that is kept. Source: PROTOCOL.md FRM-13.
@@ -11,7 +13,7 @@ struct LinePieces {
   init(hasRecords: Bool) { self.hasRecords = hasRecords }
 
   /// What is complete after these bytes: without the zeros, or without the length.
-  mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
+  mutating func receive(_ bytes: [UInt8]) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     for byte in bytes {
       if byte != 0 || hasRecords { rest.append(byte) }
@@ -45,8 +47,8 @@ struct Transcriber {
   init(hasRecords: Bool) { pieces = LinePieces(hasRecords: hasRecords) }
 
   /// What is complete after these bytes.
-  mutating func take(_ bytes: [UInt8]) -> [String] {
-    pieces.take(bytes).flatMap { pieces.hasRecords ? [PayloadText.attribute($0)] : Self.words($0) }
+  mutating func receive(_ bytes: [UInt8]) -> [String] {
+    pieces.receive(bytes).flatMap { pieces.hasRecords ? [PayloadText.attribute($0)] : Self.words($0) }
   }
 
   /// What has remained.

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CaseVerdictTests {
   /// A run: its outcome, and whether anything was late.
   enum Run: Sendable {
-    case passed, failed, failedLate, passedLate, errored, erroredLate, skipped
+    case passed, failed, failedLate, passedLate, differs, differsLate, errored, erroredLate, skipped
 
     var value: CaseRun {
       let late = Lateness(bench: .milliseconds(30))
@@ -16,6 +16,8 @@ import Testing
       case .passedLate: CaseRun(.passed, lateness: late)
       case .failed: CaseRun(finding, lateness: Lateness(), transcript: ["calm"])
       case .failedLate: CaseRun(finding, lateness: late, transcript: ["late"])
+      case .differs: CaseRun(.differs([]), lateness: Lateness())
+      case .differsLate: CaseRun(.differs([]), lateness: late)
       case .errored: CaseRun(.errored("no port"), lateness: Lateness())
       case .erroredLate: CaseRun(.errored("no port"), lateness: late)
       case .skipped: CaseRun(.skipped("no room"), lateness: late)
@@ -34,6 +36,11 @@ import Testing
     Row(runs: [], word: nil),
     Row(runs: [.passed], word: "passed"),
     Row(runs: [.passedLate], word: "passed"),
+    Row(runs: [.differs], word: "differs"),
+    Row(runs: [.differsLate], word: "differs"),
+    Row(runs: [.failed, .differs], word: nil),
+    Row(runs: [.failed, .differs, .differs], word: "differs"),
+    Row(runs: [.failed, .differs, .failed], word: "failed"),
     Row(runs: [.skipped], word: "skipped"),
     Row(runs: [.errored], word: "errored"),
     Row(runs: [.erroredLate], word: nil),
@@ -61,41 +68,41 @@ import Testing
   @Test(arguments: rows)
   func `runs result in a verdict`(row: Row) {
     var verdict = CaseVerdict()
-    row.runs.forEach { verdict.note($0.value) }
+    row.runs.forEach { verdict.add($0.value) }
     #expect(verdict.decision?.outcome.word == row.word)
   }
 
   @Test func `if no clock can be late the first run decides`() {
     var verdict = CaseVerdict()
-    verdict.note(CaseRun(.failed([Finding("wrong", file: "f", line: 1)]), lateness: nil))
+    verdict.add(CaseRun(.failed([Finding("wrong", file: "f", line: 1)]), lateness: nil))
     #expect(verdict.decision?.outcome.word == "failed")
   }
 
   @Test func `a pass that outvotes a failure on a calm bench reports it`() {
     var verdict = CaseVerdict()
-    for run in [Run.failed, .passed, .passed] { verdict.note(run.value) }
+    for run in [Run.failed, .passed, .passed] { verdict.add(run.value) }
     #expect(
       verdict.decision?.notes == ["failed in 1 run of 3 in which nothing was late: wrong (checked at f:1)"])
   }
 
   @Test func `the transcript is that of a run on a calm bench if there is one`() {
     var verdict = CaseVerdict()
-    for run in [Run.failedLate, .failed, .failedLate] { verdict.note(run.value) }
+    for run in [Run.failedLate, .failed, .failedLate] { verdict.add(run.value) }
     #expect(verdict.undecided.transcript == ["calm"])
-    verdict.note(Run.failed.value)
+    verdict.add(Run.failed.value)
     #expect(verdict.decision?.transcript == ["calm"])
   }
 
   @Test func `a run that cannot be repeated is an error with its reason`() {
     var verdict = CaseVerdict()
-    verdict.note(Run.failedLate.value)
+    verdict.add(Run.failedLate.value)
     #expect(
       verdict.undecided.outcome
         == .errored(
           "not decided in 1 run: the bench was up to 30 ms late (limit: 10 ms); "
             + "run it on a machine with less load; last finding: wrong (checked at f:1)"))
     var calm = CaseVerdict()
-    calm.note(Run.failed.value)
+    calm.add(Run.failed.value)
     #expect(
       calm.undecided.outcome
         == .errored(

@@ -1,9 +1,11 @@
+import HostSuite
 import DeviceEmulator
 import NotibotProtocol
 import Testing
 
 @testable import Conformance
 @testable import Rigs
+import SuiteWire
 
 /// The conclusions about the peer from PINGs after a failed case.
 @Suite struct EchoTests {

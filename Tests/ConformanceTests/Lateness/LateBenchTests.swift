@@ -3,6 +3,7 @@ import Rigs
 import Testing
 
 @testable import Conformance
+import SuiteWire
 
 /// A late bench: the device is never blamed for it, and it hides no fault of the device.
 @Suite struct LateBenchTests {
@@ -100,22 +101,12 @@ import Testing
 
   @Test func `each run has its own seed`() async throws {
     let seen = Seeds()
-    let failing = Case("FRM-1/fails", "It fails", .framing) { bench in
+    let failing = Case("FRM-1/fails", "It fails", chapter: .framing) { _, bench in
       await seen.add(bench.seed)
       throw Finding("wrong", file: "f", line: 1)
     }
     _ = await Runner(rig: LateRig(lateness: [.zero]), seed: 3, gauge: ScriptedGauge()).run(failing)
     #expect(Set(await seen.all).count == 2)
-  }
-
-  @Test func `a case of the host is on a virtual line, and its first failure decides`() async throws {
-    let gauge = ScriptedGauge([Lateness(bench: .seconds(1))])
-    let rig = EmulatorRig(wrapHostLine: { MutantLine($0, sent: { $0 }, received: { _ in [] }) })
-    let result = await Runner(rig: rig, seed: 3, gauge: gauge).run(
-      try #require(Suite.hostCases.first { $0.needs == [.host] }))
-    #expect(isFailed(result.outcome), "\(result.outcome)")
-    #expect(result.runs == 1)
-    #expect(await gauge.windows == 0)
   }
 
   @Test func `on a virtual clock nothing is repeated`() async throws {
@@ -147,10 +138,10 @@ private struct ScriptedCase {
 
   init(_ outcomes: [Outcome]) {
     let left = Outcomes(outcomes)
-    testCase = Case("FRM-1/scripted", "It ends as scripted", .framing) { bench in
+    testCase = Case("FRM-1/scripted", "It ends as scripted", chapter: .framing) { _, bench in
       switch await left.next() {
       case .passed: break
-      case .failed(let findings): findings.forEach { bench.record.add($0) }
+      case .failed(let findings), .differs(let findings): findings.forEach { bench.record.add($0) }
       case .skipped(let reason): throw CaseSkipped(reason)
       case .errored(let trouble): throw RigTrouble(trouble, remedy: "")
       }

@@ -1,4 +1,5 @@
 import Conformance
+import HostSuite
 import DeviceEmulator
 import NotibotProtocol
 
@@ -60,7 +61,7 @@ final class LateLine: Line {
     return bytes
   }
 
-  func takeLateness() -> Duration { lateness }
+  func drainLateness() -> Duration { lateness }
 }
 
 /// A gauge that reports given values, window by window.

@@ -14,44 +14,44 @@ import Testing
   @Test func `the longest wait of a thread in a beat is the lateness of its process`() {
     var record = LatenessRecord()
     record.begin(with: Sample(bench: [1: 5_000_000, 2: 0], peer: [7: 1_000_000]))
-    record.noteBeat(delay: .zero, Sample(bench: [1: 6_000_000, 2: 3_000_000], peer: [7: 1_500_000]))
+    record.addBeat(delay: .zero, Sample(bench: [1: 6_000_000, 2: 3_000_000], peer: [7: 1_500_000]))
     #expect(record.worst == Lateness(bench: .milliseconds(3), peer: .microseconds(500)))
-    record.noteBeat(delay: .zero, Sample(bench: [1: 6_000_000, 2: 4_000_000], peer: [7: 9_500_000]))
+    record.addBeat(delay: .zero, Sample(bench: [1: 6_000_000, 2: 4_000_000], peer: [7: 9_500_000]))
     #expect(record.worst == Lateness(bench: .milliseconds(3), peer: .milliseconds(8)))
   }
 
   @Test func `lateness before the window does not count`() {
     var record = LatenessRecord()
-    record.noteBeat(delay: .seconds(1), Sample(bench: [1: 1_000_000_000]))
+    record.addBeat(delay: .seconds(1), Sample(bench: [1: 1_000_000_000]))
     #expect(record.worst == Lateness())
     record.begin(with: Sample(bench: [1: 2_000_000_000]))
-    record.noteBeat(delay: .zero, Sample(bench: [1: 2_000_000_000]))
+    record.addBeat(delay: .zero, Sample(bench: [1: 2_000_000_000]))
     #expect(record.worst == Lateness())
   }
 
   @Test func `a new thread has waited since it started, an ended one has not`() {
     var record = LatenessRecord()
     record.begin(with: Sample(bench: [1: 9_000_000]))
-    record.noteBeat(delay: .zero, Sample(bench: [2: 4_000_000]))
+    record.addBeat(delay: .zero, Sample(bench: [2: 4_000_000]))
     #expect(record.worst.bench == .milliseconds(4))
     // The kernel reuses ids.
-    record.noteBeat(delay: .zero, Sample(bench: [2: 1_000_000]))
+    record.addBeat(delay: .zero, Sample(bench: [2: 1_000_000]))
     #expect(record.worst.bench == .milliseconds(4))
   }
 
   @Test func `a late beat is lateness that the statistics do not show`() {
     var record = LatenessRecord()
     record.begin(with: Sample())
-    record.noteBeat(delay: .milliseconds(40), Sample())
+    record.addBeat(delay: .milliseconds(40), Sample())
     #expect(record.worst == Lateness(bench: .milliseconds(40)))
   }
 
   @Test func `calm beats are counted in a row`() {
     var record = LatenessRecord()
     record.begin(with: Sample())
-    for _ in 0..<3 { record.noteBeat(delay: .milliseconds(1), Sample()) }
+    for _ in 0..<3 { record.addBeat(delay: .milliseconds(1), Sample()) }
     #expect(record.calmBeats == 3)
-    record.noteBeat(delay: Lateness.limit, Sample())
+    record.addBeat(delay: Lateness.limit, Sample())
     #expect(record.calmBeats == 0)
   }
 

@@ -1,9 +1,11 @@
+import HostSuite
 import DeviceEmulator
 import NotibotProtocol
 import Synchronization
 import Testing
 
 @testable import Conformance
+import SuiteWire
 
 /// A line that corrupts bytes: the device is never blamed for it, and it hides no fault of the
 /// device.
@@ -28,7 +30,7 @@ import Testing
       case .errored(let reason):
         #expect(reason.contains("the line corrupts bytes: "), "\(id): \(reason)")
         #expect(result.line.lost > 0 && result.line.asked > result.line.lost)
-      case .failed, .skipped: Issue.record("\(id): \(result.outcome)")
+      case .failed, .differs, .skipped: Issue.record("\(id): \(result.outcome)")
       }
     }
   }
