@@ -2,7 +2,7 @@
 #define DISKS_H
 
 /* The existing disks, and the mutex that guards them. A file of this target uses only files before
-   it in this order, so that no two need each other; scripts/check-c-order checks that.
+   it in this order, so that no two need each other; scripts/dev check-c-order checks that.
 
    order: disk disks file vfs simulated_disk */
 

@@ -79,7 +79,7 @@ package final class ChannelLine: Line {
     return arrival.bytes
   }
 
-  package func takeLateness() -> Duration {
+  package func drainLateness() -> Duration {
     defer { lateness = .zero }
     return lateness
   }
@@ -138,7 +138,7 @@ final class ChannelInbox: ChannelDuplexHandler {
     guard case .waiting(let promise, let timer) = state else { return }
     timer.cancel()
     state = .collecting
-    promise.succeed(Arrival(bytes: takeReceived(), time: loop.now))
+    promise.succeed(Arrival(bytes: drainReceived(), time: loop.now))
   }
 
   func read(context: ChannelHandlerContext) {
@@ -161,7 +161,7 @@ final class ChannelInbox: ChannelDuplexHandler {
 
   /// The received bytes, or those that arrive during the wait; empty if there are none.
   func read(for wait: TimeAmount) -> EventLoopFuture<Arrival> {
-    if !received.isEmpty { return loop.makeSucceededFuture(Arrival(bytes: takeReceived())) }
+    if !received.isEmpty { return loop.makeSucceededFuture(Arrival(bytes: drainReceived())) }
     switch state {
     case .ended: return loop.makeFailedFuture(trouble)
     case .waiting:
@@ -201,7 +201,7 @@ final class ChannelInbox: ChannelDuplexHandler {
     }
   }
 
-  private func takeReceived() -> [UInt8] {
+  private func drainReceived() -> [UInt8] {
     defer { received = [] }
     if isReadHeldBack {
       isReadHeldBack = false

@@ -46,7 +46,7 @@ package final class EmulatorProcess: Sendable {
 
   /// Starts it and waits for the line with the name of its port.
   package static func start(
-    program: String, profile: String, front: Front = .pty, seed: UInt64
+    program: String, profile: String, front: Front = .pty, seed: UInt64, arguments: [String] = []
   ) async throws -> EmulatorProcess {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw RigTrouble("there is no program \(program)", remedy: "build it: swift build --product notibot")
@@ -65,7 +65,7 @@ package final class EmulatorProcess: Sendable {
       [
         "emulate", "--json", "--control", control, "--att", "unix:" + att, "--profile", profile, "--seed",
         "\(seed)", "--until-input-ends",
-      ] + place
+      ] + place + arguments
     let output = Pipe()
     process.standardOutput = output
     // It ends when this process ends for any reason: the kernel closes the writing end.

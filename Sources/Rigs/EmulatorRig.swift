@@ -4,32 +4,38 @@ package import NotibotProtocol
 
 /// A device in this process on a virtual clock, a new one for each case.
 package final class EmulatorRig: Rig {
+  /// How a case reaches the device.
+  package enum Bearer: Sendable {
+    case line
+    /// Connections as over BLE.
+    case connections
+  }
+
   package let name = "emulator"
   package let offers: Set<Need>
+  package let server: AttributeServer
   private let profile: DeviceProfile
+  private let bearer: Bearer
   private let clockStart: Instant
   private let wrapLine: (any Line) -> any Line
-  private let wrapHostLine: (any Line) -> any Line
-  private let hostFlaw: HostFlaw?
 
   /// - Parameters:
   ///   - profile: the profile of the device. One in firmware mode gets no cases that need a strict
   ///     one; a strict one changes its mode for the cases that need that.
   ///   - clockStart: the start of a bench's clock, if its case does not set it.
   ///   - wrapLine: an adapter between the case and the device, such as one with faults.
-  ///   - wrapHostLine: the same between the case and the host machine, if that is tested.
-  ///   - hostFlaw: the fault of a host under test that has an outbox.
   package init(
-    profile: DeviceProfile = .standard, clockStart: Instant = .zero,
-    wrapLine: @escaping (any Line) -> any Line = { $0 },
-    wrapHostLine: @escaping (any Line) -> any Line = { $0 }, hostFlaw: HostFlaw? = nil
+    profile: DeviceProfile = .standard, bearer: Bearer = .line, clockStart: Instant = .zero,
+    wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) {
     self.profile = profile
+    self.bearer = bearer
     self.clockStart = clockStart
     self.wrapLine = wrapLine
-    self.wrapHostLine = wrapHostLine
-    self.hostFlaw = hostFlaw
-    let offers: Set<Need> = [.control, .virtualTime, .firmwareMode, .host, .session]
+    server = bearer == .connections && profile.stack != nil ? .stack : .own
+    let offers: Set<Need> = [
+      .control, .virtualTime, .firmwareMode, bearer == .line ? .session : .connection,
+    ]
     self.offers = profile.mode == .strict ? offers.union([.strict]) : offers
   }
 
@@ -37,13 +43,21 @@ package final class EmulatorRig: Rig {
     var profile = profile
     if testCase.needs.contains(.firmwareMode) { profile.mode = .firmware }
     let clockStart = testCase.clockStart(otherwise: clockStart)
-    let device = VirtualDevice(wired: WiredDevice(profile: profile, seed: seed, now: clockStart))
+    let wired = WiredDevice(profile: profile, seed: seed, now: clockStart)
+    let device = VirtualDevice(wired: wired, bearer: bearer)
     let line = VirtualLine(peer: device, now: clockStart)
     let bench = Bench(
       line: wrapLine(line), control: VirtualControl(line: line),
       clock: profile.wire == .direct ? .exact : .virtual, seed: seed)
-    bench.wrapHostLine = wrapHostLine
-    bench.hostFlaw = hostFlaw
+    bench.probe.handles = HandleMap(first: profile.firstHandle)
+    guard bearer == .connections else { return bench }
+    bench.record.hasRecords = true
+    bench.probe.handles = HandleMap(first: profile.stack?.firstHandle ?? profile.firstHandle)
+    bench.probe.bearer = .connection(
+      ProbeConnection(serverMTU: Int(profile.limits.mtu)) {
+        line.discardUnread()
+        line.withPeer { $0.connect(now: line.now) }
+      })
     return bench
   }
 
@@ -55,13 +69,33 @@ package final class EmulatorRig: Rig {
 /// The emulator's device at the far end of a virtual line.
 package struct VirtualDevice: VirtualPeer {
   package var wired: WiredDevice
+  private let bearer: EmulatorRig.Bearer
+  /// The connection of now, if its bearer is one.
+  private var connection: BearerID?
 
-  package mutating func receive(_ bytes: [UInt8], now: Instant) { wired.receive(bytes, now: now) }
+  package init(wired: WiredDevice, bearer: EmulatorRig.Bearer = .line) {
+    (self.wired, self.bearer) = (wired, bearer)
+  }
+
+  /// Ends the connection, if there is one, and makes another.
+  package mutating func connect(now: Instant) {
+    if let connection { wired.disconnect(connection, now: now) }
+    connection = wired.connect(now: now)
+  }
+
+  package mutating func receive(_ bytes: [UInt8], now: Instant) {
+    switch bearer {
+    case .line: wired.receive(bytes, now: now)
+    case .connections: if let connection { wired.receive(bytes, on: connection, now: now) }
+    }
+  }
 
   package mutating func handleTimeout(now: Instant) { wired.handleTimeout(now: now) }
 
   package mutating func nextBytes(now: Instant) -> [UInt8]? {
-    guard let bytes = wired.nextTransmit() else { return nil }
+    guard bearer == .connections else { return wired.nextTransmit() }
+    wired.discardOutput(now: now)
+    guard let connection, case .transmit(let bytes)? = wired.nextAction(for: connection) else { return nil }
     return bytes
   }
 

@@ -1,5 +1,6 @@
 package import Conformance
 import NotibotProtocol
+import SuiteWire
 
 /// A board on a desk, in virtual time: one device in this process for all cases, which only its
 /// line reaches. The next case finds whatever a case leaves there.

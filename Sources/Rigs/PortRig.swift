@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import NotibotProtocol
 package import SerialLink
+import SuiteWire
 
 /// A device on any port, in real time: a board, or an emulator in another process.
 package final class PortRig: Rig {
@@ -23,6 +24,7 @@ package final class PortRig: Rig {
   package private(set) var bootID: String?
   private let port: PortName
   private let line: ChannelLine
+  private var handles = HandleMap()
   private let control: (any DeviceControl)?
   /// Whether a case has set the device's clock.
   private var hasSetClock = false
@@ -60,12 +62,13 @@ package final class PortRig: Rig {
     do {
       let socket = makeControl(line)
       let attempts = max(1, Int(answerTimeout / openingInterval))
-      var (offers, bootID) = try await learnOffers(
+      var (offers, bootID, handles) = try await learnOffers(
         line, hasControl: socket != nil, name: name, deviceID: deviceID, attempts: attempts)
       offers.formUnion([.reopen, .session])
       let rig = PortRig(
         name: name, offers: offers, port: port, line: line, control: socket, wrapLine: wrapLine)
       rig.bootID = bootID.map { Wire.hexNumber($0) }
+      rig.handles = handles
       return rig
     } catch let error as NoAnswer {
       await line.close()
@@ -128,7 +131,8 @@ package final class PortRig: Rig {
     bench.reopenPort = { try await self.reopen() }
     // The device could have seen the nonces of an earlier run with this seed.
     bench.probe.identities = SeededGenerator(seed: .random(in: 0 ... .max))
-    if control == nil { bench.probe.footprint = Footprint() }
+    bench.probe.handles = handles
+    if control == nil { bench.probe.footprint = Footprint(handles) }
     do {
       try await settle()
     } catch is RigTrouble {
@@ -194,10 +198,14 @@ package final class PortRig: Rig {
 
   private static func learnOffers(
     _ line: ChannelLine, hasControl: Bool, name: String, deviceID: String?, attempts: Int
-  ) async throws -> (offers: Set<Need>, bootID: UInt64?) {
-    if hasControl, deviceID == nil { return ([.control, .strict, .firmwareMode], nil) }
+  ) async throws -> (offers: Set<Need>, bootID: UInt64?, handles: HandleMap) {
     let seed = UInt64.random(in: 0 ... .max)
     let probe = Probe(line: line, role: .host, record: Record(), seed: seed)
+    if hasControl, deviceID == nil {
+      // A device that does not answer fails its cases.
+      let handles = (try? await findService(of: probe, attempts: 1)) ?? HandleMap()
+      return ([.control, .strict, .firmwareMode], nil, handles)
+    }
     do {
       try await probe.open(attempts: attempts)
       if let deviceID {
@@ -209,18 +217,26 @@ package final class PortRig: Rig {
         }
       }
       if hasControl {
+        let handles = try await probe.findService()
         try await line.write(probe.frame(.fin).bytes)
-        return ([.control, .strict, .firmwareMode], probe.session.bootID)
+        return ([.control, .strict, .firmwareMode], probe.session.bootID, handles)
       }
       let answer = try await firstAnswer(to: probe, attempts: attempts)
       let bootID = probe.session.bootID
       // A device that does this wrong fails cases, and is judged there.
       try? await probe.pushOutOtherWriters()
       try await line.write(probe.frame(.fin).bytes)
-      return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID)
+      return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID, probe.handles)
     } catch let finding as Finding {
       throw noAnswer(of: probe, finding, port: name)
     }
+  }
+
+  private static func findService(of probe: Probe, attempts: Int) async throws -> HandleMap {
+    try await probe.open(attempts: attempts)
+    let handles = try await probe.findService()
+    try await probe.write(probe.frame(.fin))
+    return handles
   }
 
   /// Why a device cannot be tested: what it has sent decides before what is missing.
@@ -254,18 +270,23 @@ package final class PortRig: Rig {
     return refused
   }
 
-  /// The answer to an invalid notification. A device that has answered the SYN is asked again in
-  /// another session: with many boards on a busy computer one missing answer proves nothing.
+  /// Finds the service, and returns the answer to an invalid notification. A device that has
+  /// answered the SYN is asked again in another session: with many boards on a busy computer one
+  /// missing answer proves nothing.
   private static func firstAnswer(to probe: Probe, attempts: Int) async throws -> [UInt8] {
-    let request: [UInt8] = [0x12, 6, 0, 0x7B]
+    let ask = {
+      probe.handles = HandleMap()
+      probe.handles = try await probe.findService()
+      return try await probe.request([0x12, 6, 0, 0x7B])
+    }
     for _ in 1..<requestsLimit {
       do {
-        return try await probe.request(request)
+        return try await ask()
       } catch is Finding {
         try await probe.open(attempts: attempts)
       }
     }
-    return try await probe.request(request)
+    return try await ask()
   }
 
   /// A different device answers than the named one.

@@ -39,6 +39,7 @@ package final class RecoveringRig: Rig {
   /// The boot id of the port below, when it was last opened.
   package var bootID: String? { rig.bootID }
   package var name: String { rig.name }
+  package var server: AttributeServer { rig.server }
   package var offers: Set<Need> { rig.offers }
   package var peerProcesses: [Int32] { rig.peerProcesses }
 

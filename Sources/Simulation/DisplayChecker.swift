@@ -42,7 +42,7 @@ package struct DisplayChecker: Equatable, Sendable {
     case .removed(let subject, let reason):
       let index = try submission(of: subject, ledger: ledger, at: now)
       switch reason {
-      case .dismissed, .evicted, .expired: ledger.note(index) { $0.hasLeft = true }
+      case .dismissed, .evicted, .expired: ledger.mark(index) { $0.hasLeft = true }
       case .removed, .writerForgotten: break
       }
     case .shown(let subject, let isAnnounced):
@@ -106,9 +106,9 @@ package struct DisplayChecker: Equatable, Sendable {
     let index = try self.submission(of: subject, ledger: ledger, at: now)
     // Copies of a journal use the same keys.
     if let key = subject.key, let replaced = shown.updateValue(index, forKey: key), replaced != index {
-      ledger.note(replaced) { $0.hasLeft = true }
+      ledger.mark(replaced) { $0.hasLeft = true }
     }
-    ledger.note(index) {
+    ledger.mark(index) {
       $0.shown.insert(content)
       $0.hasLeft = false
     }

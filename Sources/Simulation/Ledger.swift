@@ -261,13 +261,13 @@ extension Ledger {
     return .unconfirmed
   }
 
-  /// Notes how a submission ended whose number was never returned.
-  package mutating func note(_ ending: Ending, ofStranger number: OutboxNumber, host: Int) {
+  /// Records how a submission ended whose number was never returned.
+  package mutating func record(_ ending: Ending, ofStranger number: OutboxNumber, host: Int) {
     strangersEndings[host][number] = ending
   }
 
   /// Changes the known state of a submission.
-  package mutating func note(_ submission: Int, _ body: (inout Submission) -> Void) {
+  package mutating func mark(_ submission: Int, _ body: (inout Submission) -> Void) {
     body(&submissions[submission])
   }
 

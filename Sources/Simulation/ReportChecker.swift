@@ -52,7 +52,7 @@ package struct ReportChecker: Equatable, Sendable {
     _ number: OutboxNumber, host: Int, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
     guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else { return }
-    ledger.note(index) { $0.deliveredCount += 1 }
+    ledger.mark(index) { $0.deliveredCount += 1 }
     let submission = ledger.submissions[index]
     guard !submission.isOfOldJournal, scenario.variant != .copiedJournal else { return }
     guard submission.deliveredCount <= submission.versions.count else {
@@ -88,7 +88,7 @@ package struct ReportChecker: Equatable, Sendable {
     _ number: OutboxNumber, _ ending: Ledger.Ending, host: Int, ledger: inout Ledger, at now: Instant
   ) throws(Violation) {
     guard case .submission(let index) = try ledger.subject(of: number, host: host, at: now) else {
-      return ledger.note(ending, ofStranger: number, host: host)
+      return ledger.record(ending, ofStranger: number, host: host)
     }
     let submission = ledger.submissions[index]
     if let before = submission.ending, !submission.isOfOldJournal {
@@ -98,6 +98,6 @@ package struct ReportChecker: Equatable, Sendable {
       throw Violation(
         .reportedOnce, "submission \(index) is reported removed without a request", at: now)
     }
-    ledger.note(index) { $0.ending = ending }
+    ledger.mark(index) { $0.ending = ending }
   }
 }

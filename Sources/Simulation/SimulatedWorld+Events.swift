@@ -69,7 +69,7 @@ extension SimulatedWorld {
     case .add(let content, _), .retry(let content): key = scenario.key(of: content)
     case _: key = nil
     }
-    counts.note(submission, isRepeated: ledger.isRepetition(token))
+    counts.record(submission, isRepeated: ledger.isRepetition(token))
     trace.add(
       now, "user",
       "token \(token) to host \(index): \(describe(submission)), submission \(ledger.subject(of: token))")

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
+import SuiteWire
 
 /// The hosts: lives, ports, commits, reports.
 extension SimulatedWorld {
@@ -99,7 +100,7 @@ extension SimulatedWorld {
   // MARK: Requests of a machine
 
   /// Performs the next action of a host's machine; returns false if there is none.
-  func obey(_ index: Int) throws(Violation) -> Bool {
+  func drainActions(of index: Int) throws(Violation) -> Bool {
     var hasMoved = false
     while let action = hosts[index].life?.machine.nextAction() {
       hasMoved = true
@@ -282,7 +283,7 @@ extension SimulatedWorld {
 
   private func receive(_ report: OutboxReport, of index: Int) throws(Violation) {
     trace.add(now, "host\(index)", "reports \(report)")
-    counts.note(report)
+    counts.record(report)
     try reports.receive(report, host: index, ledger: &ledger, at: now)
     try mutate(after: report, host: index)
     try measure(report, of: index)

@@ -20,7 +20,7 @@ extension SimulatedWorld {
       try beginCalm()
       let turns = hosts.count == 1 ? [0] : [turn, (turn + 1) % 2, turn]
       for (place, index) in turns.enumerated() {
-        if place > 0 { try takeTurn(index) }
+        if place > 0 { try passTurn(to: index) }
         try settle(index)
       }
       try finish()
@@ -47,7 +47,7 @@ extension SimulatedWorld {
   }
 
   /// The other host takes over.
-  private func takeTurn(_ index: Int) throws(Violation) {
+  private func passTurn(to index: Int) throws(Violation) {
     let previous = turn
     turn = index
     pauseAfterStop = .milliseconds(10)

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import NotibotHost
 package import NotibotProtocol
+import SuiteWire
 
 /// Host, wire, device, plug, disk and the users at both ends, in virtual time.
 ///
@@ -211,7 +212,7 @@ package final class SimulatedWorld {
     while isMoving {
       isMoving = false
       for board in activeBoards { isMoving = try listen(to: board) || isMoving }
-      for host in hosts.indices { isMoving = try obey(host) || isMoving }
+      for host in hosts.indices { isMoving = try drainActions(of: host) || isMoving }
       rounds += 1
       guard rounds <= Self.roundsLimit else {
         throw Violation(.noBusyLoop, "\(rounds) rounds at one moment", at: now)
@@ -276,7 +277,7 @@ package final class SimulatedWorld {
   // MARK: The display
 
   private func watchDisplay(of board: Int) throws(Violation) {
-    let changes = boards[board].wired.takeDisplayChanges()
+    let changes = boards[board].wired.drainDisplayChanges()
     guard !changes.isEmpty else { return }
     guard board == 0 else {
       let written = changes.filter { $0 != .restarted }
@@ -292,7 +293,7 @@ package final class SimulatedWorld {
   func see(_ change: DisplayChange) throws(Violation) {
     let change = mutated(change)
     trace.add(now, "display", describe(change))
-    counts.note(change)
+    counts.record(change)
     remember(change)
     try display.see(change, ledger: &ledger, at: now)
   }

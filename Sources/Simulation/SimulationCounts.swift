@@ -47,7 +47,7 @@ package struct SimulationCounts: Equatable, Sendable {
 
   package init() {}
 
-  mutating func note(_ report: OutboxReport) {
+  mutating func record(_ report: OutboxReport) {
     switch report {
     case .delivered: delivered += 1
     case .gone: gone += 1
@@ -62,7 +62,7 @@ package struct SimulationCounts: Equatable, Sendable {
     }
   }
 
-  mutating func note(_ submission: OutboxSubmission, isRepeated: Bool) {
+  mutating func record(_ submission: OutboxSubmission, isRepeated: Bool) {
     guard !isRepeated else {
       repeated += 1
       return
@@ -74,7 +74,7 @@ package struct SimulationCounts: Equatable, Sendable {
     }
   }
 
-  mutating func note(_ change: DisplayChange) {
+  mutating func record(_ change: DisplayChange) {
     switch change {
     case .shown(_, let isAnnounced):
       shown += 1

@@ -2,6 +2,7 @@ import Conformance
 import DeviceEmulator
 import NotibotHost
 import NotibotProtocol
+import SuiteWire
 
 /// Decodes the passing frames for the trace, with the suite's own codec.
 struct WorldTap {
@@ -19,10 +20,10 @@ struct WorldTap {
     switch sender {
     case .host:
       host.receive(bytes)
-      return host.takeItems().map(describe)
+      return host.drainItems().map(describe)
     case .device:
       device.receive(bytes)
-      return device.takeItems().map(describe)
+      return device.drainItems().map(describe)
     }
   }
 

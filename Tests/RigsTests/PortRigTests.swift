@@ -64,7 +64,8 @@ import Testing
     return statistics
   }
 
-  private static let strict = Case("NTF-1/strict", "It changes much, and fails", .notifications) { bench in
+  private static let strict = Case("NTF-1/strict", "It changes much, and fails", chapter: .notifications) {
+    _, bench in
     let control = try bench.requireControl()
     try await control.perform(.fill(99))
     try await control.perform(.stall)
@@ -108,7 +109,7 @@ import Testing
   }
 
   private static let reading = (1...9).map { number in
-    Case("NTF-10/read-\(number)", "Count is read", .notifications) { bench in
+    Case("NTF-10/read-\(number)", "Count is read", chapter: .notifications) { _, bench in
       try await bench.probe.openSession()
       for _ in 0..<10 { _ = try await bench.probe.readCount() }
     }

@@ -1,7 +1,7 @@
 import Simulation
 import Testing
 
-/// Journals with a bit flip while they are not in use; `notibot simulate --rot` does many more
+/// Journals with a bit flip while they are not in use; `notibot-dev simulate --rot` does many more
 /// runs.
 struct RotTests {
   @Test func `a flipped bit loses nothing silently, and an intact journal is never refused`() async {

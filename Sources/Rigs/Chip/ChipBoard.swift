@@ -78,7 +78,7 @@ package final class ChipBoard: Line {
 
   private func collect() {
     for other in [CHIP_LINE_UART0, CHIP_LINE_UART1, CHIP_LINE_USB] {
-      let bytes = chip.take(from: other)
+      let bytes = chip.drain(from: other)
       if other == line, isPlugged { inbox += bytes }
       // Firmware that prints there is none that answers commands.
       if other == CHIP_LINE_UART1, answers.count < Self.answerLimitBytes { answers += bytes }
@@ -99,7 +99,7 @@ package final class ChipBoard: Line {
   func awaitReady() throws -> Bool {
     let end = now + Self.bootLimit
     while now < end {
-      while let answer = takeAnswer() { if answer == "ready" { return true } }
+      while let answer = popAnswer() { if answer == "ready" { return true } }
       try run(until: end, stopsAtOutput: true)
     }
     return false
@@ -116,13 +116,13 @@ package final class ChipBoard: Line {
     }
     let end = now + Self.answerLimit
     while now < end {
-      while let answer = takeAnswer() { if answer != "ready" { return answer } }
+      while let answer = popAnswer() { if answer != "ready" { return answer } }
       try run(until: end, stopsAtOutput: true)
     }
     throw Finding("the firmware does not answer '\(command)' on UART1", file: #fileID, line: #line)
   }
 
-  private func takeAnswer() -> String? {
+  private func popAnswer() -> String? {
     guard let end = answers.firstIndex(of: 0x0A) else { return nil }
     defer { answers.removeFirst(end + 1) }
     return String(decoding: answers[..<end], as: UTF8.self)

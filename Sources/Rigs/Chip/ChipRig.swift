@@ -2,6 +2,7 @@ package import Conformance
 import DeviceEmulator
 import NotibotProtocol
 package import SerialLink
+import SuiteWire
 
 /// An image for the ESP32-C3 on a model of the chip, in virtual time: the bytes that are flashed
 /// are the bytes that run. Each case gets a chip after power-on, with the same flash.

@@ -187,11 +187,11 @@ package actor ChipServer: NetworkDevice {
   /// lost.
   private func pass() {
     for other in [CHIP_LINE_UART0, CHIP_LINE_UART1, CHIP_LINE_USB] where other != line {
-      _ = chip.take(from: other)
+      _ = chip.drain(from: other)
     }
     let isReading = host.map { $0.isWritable && !isSuspended } ?? false
     if line == CHIP_LINE_USB, host != nil { chip.setUSBHost(isReading ? CHIP_USB_OPEN : CHIP_USB_UNREAD) }
-    let bytes = chip.take(from: line)
+    let bytes = chip.drain(from: line)
     guard isReading, let host, !bytes.isEmpty else { return }
     host.writeAndFlush(host.allocator.buffer(bytes: bytes), promise: nil)
   }

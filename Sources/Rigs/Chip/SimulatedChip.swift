@@ -96,8 +96,8 @@ package final class SimulatedChip {
   /// Drops bytes of the host that have not arrived.
   func dropInput(on line: chip_line_t) { chip_drop_input(chip, line) }
 
-  /// Takes all that the host has received.
-  func take(from line: chip_line_t) -> [UInt8] {
+  /// Everything that the host has received, which is then removed.
+  func drain(from line: chip_line_t) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Int(CHIP_OUTPUT_LIMIT_BYTES)) { buffer, count in
       count = chip_take(chip, line, buffer.baseAddress, buffer.count)
     }

@@ -20,7 +20,7 @@ package struct FirmwareLibrary: Sendable {
   /// - Throws: `RigTrouble` if it cannot be loaded, is not firmware, has another version, or shares
   ///   its functions with this program.
   package static func load(_ path: String) throws(RigTrouble) -> FirmwareLibrary {
-    let remedy = "build it with scripts/firmware-library"
+    let remedy = "build it with scripts/dev firmware-library"
     // Opening a FIFO would wait for its writer.
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {

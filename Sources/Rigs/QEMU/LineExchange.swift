@@ -51,7 +51,7 @@ final class LineExchange: ChannelInboundHandler {
     case .collecting(let early):
       state = .open
       wait(promise, limit, matches)
-      early.forEach(take)
+      early.forEach(receive)
     }
     return promise.futureResult
   }
@@ -70,7 +70,7 @@ final class LineExchange: ChannelInboundHandler {
     while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
       let line = String(decoding: unread[..<end], as: UTF8.self)
       unread.removeFirst(end + 1)
-      take(line.hasSuffix("\r") ? String(line.dropLast()) : line)
+      receive(line.hasSuffix("\r") ? String(line.dropLast()) : line)
     }
     if unread.count > Self.lineLimitBytes { context.close(promise: nil) }
   }
@@ -88,7 +88,7 @@ final class LineExchange: ChannelInboundHandler {
     context.close(promise: nil)
   }
 
-  private func take(_ line: String) {
+  private func receive(_ line: String) {
     switch state {
     case .collecting(let early):
       if early.count < Self.earlyLinesLimit { state = .collecting(early: early + [line]) }

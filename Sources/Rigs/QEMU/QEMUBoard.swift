@@ -161,7 +161,7 @@ package actor QEMUBoard {
   // MARK: Actions on the board
 
   /// Asserts the reset pin. Bytes on their way to the board are lost; the port stays. Returns when
-  /// the firmware runs again.
+  /// the firmware runs again. A reset of QEMU alone would deliver bytes that were sent before it.
   package func reset() async throws {
     try await monitor.execute("stop")
     try await proxy.silenceBoard()
