@@ -19,11 +19,30 @@ import Testing
   }
 
   @Test func `a count of seeds is that many runs from the first seed`() async throws {
-    let ending = try await run("simulate", "--seeds", "2", "--json")
+    let ending = try await Program(["simulate", "--seeds", "2", "--json"], program: Program.dev).ending()
     #expect(ending.status == .exited(0), "\(ending.errors)")
     let report = try JSON(parsing: ending.output)
     #expect(report["runs"] == 2 && report["firstSeed"] == 1 && report["lastSeed"] == 2)
-    #expect(try await run("simulate", "--seeds", "0").status == .exited(2))
+    let none = try await Program(["simulate", "--seeds", "0"], program: Program.dev).ending()
+    #expect(none.status == .exited(2))
+  }
+
+  @Test func `the parts of the seeds are whole and disjoint`() async throws {
+    var seeds: [Double] = []
+    for part in 1...3 {
+      let ending = try await Program(
+        ["simulate", "--seeds", "5..11", "--shard", "\(part)/3", "--json"], program: Program.dev
+      ).ending()
+      let document = try JSON(parsing: ending.output)
+      seeds += [document["firstSeed"].number ?? 0, document["lastSeed"].number ?? 0]
+    }
+    #expect(seeds == [5, 6, 7, 8, 9, 11])
+    for shard in ["0/3", "4/3", "1", "1/0", "x/2", "1/8", "1/2/3"] {
+      let wrong = try await Program(
+        ["simulate", "--seeds", "5..11", "--shard", shard], program: Program.dev
+      ).ending()
+      #expect(wrong.status == .exited(2), "\(shard): \(wrong.errors)")
+    }
   }
 
   @Test func `the largest seed can be simulated`() async throws {
@@ -31,7 +50,7 @@ import Testing
     for arguments in [
       ["--seed", "\(last)"], ["--seeds", "\(last - 1)..\(last)"], ["--rot", "--seed", "\(last)"],
     ] {
-      let ending = try await Program(["simulate"] + arguments + ["--json"]).ending()
+      let ending = try await Program(["simulate"] + arguments + ["--json"], program: Program.dev).ending()
       #expect(ending.status == .exited(0), "\(arguments): \(ending.errors)")
       #expect(ending.output.contains("\(last)"))
     }

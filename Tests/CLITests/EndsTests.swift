@@ -9,12 +9,12 @@ import Testing
 
   // MARK: Signals
 
-  /// The limit of 2 s is in `scripts/signal-loop` on an idle computer: here a slow disk can delay a
-  /// command.
+  /// The limit of 2 s is in `scripts/dev signal-loop` on an idle computer: here a slow disk can
+  /// delay a command.
   @Test func `every command ends soon after a signal, with its reports written`() async throws {
     let ending = try await Program(
       [
-        "\(Self.root)/scripts/signal-loop", "40", "--jobs", "2", "--json", "--limit", "20",
+        "\(Self.root)/scripts/dev", "signal-loop", "40", "--jobs", "2", "--json", "--limit", "20",
         "--notibot", Program.notibot,
       ], program: "/usr/bin/env"
     ).ending()

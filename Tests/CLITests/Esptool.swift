@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The real esptool, from the environment that `scripts/esptool-matrix --install-only` makes.
+/// The real esptool, from the environment that `scripts/dev esptool-matrix --install-only` makes.
 enum Esptool {
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
@@ -21,7 +21,7 @@ enum Esptool {
     || (ProcessInfo.processInfo.environment["NOTIBOT_RIG_REQUIRE"] ?? "")
       .split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == "esptool" }
 
-  static let lack = "esptool is not installed: scripts/esptool-matrix --install-only"
+  static let lack = "esptool is not installed: scripts/dev esptool-matrix --install-only"
 
   /// Writes images to a folder, as the lines of Python say; `images` is `tools.esptool_matrix`'s.
   static func make(_ lines: String, in directory: TemporaryDirectory) async throws {

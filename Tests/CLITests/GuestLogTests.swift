@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `scripts/usb-guest --dmesg`, without a guest.
+/// `scripts/dev usb-guest --dmesg`, without a guest.
 @Suite(.inTurn) struct GuestLogTests {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../..").standardized.path

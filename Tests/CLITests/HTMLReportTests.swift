@@ -4,25 +4,19 @@ import Testing
 
 /// `--html`, and `notibot report`.
 @Suite(.inTurn) struct HTMLReportTests {
-  /// A case, and a fault of host and device that fails it.
-  private func fault() async throws -> (name: String, testCase: String) {
-    let listing = try await run("test", "--list-symmetric")
-    let line = try #require(listing.lines.first { $0.hasPrefix("count-big-endian\t") })
-    let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
-    return (String(fields[0]), String(fields[2]))
-  }
-
   @Test func `a failing case is shown with its rule, its cause and its frames`() async throws {
-    let fault = try await fault()
     let directory = try TemporaryDirectory()
-    let ending = try await run(
-      "test", "--rig", "emulator", "--symmetric", fault.name, "--filter", "^\(fault.testCase)$", "-v",
-      "--html",
-      directory.file("r.html"), "--json", directory.file("r.json"))
+    let ending = try await Program(
+      [
+        "test", "--filter", "^\(BrokenFirmware.testCase)$", "-v", "--html", directory.file("r.html"),
+        "--json",
+      ]
+        + [directory.file("r.json")] + BrokenFirmware.rig()
+    ).ending()
     #expect(ending.status == .exited(1))
     for text in [
       "NTF-1, docs/PROTOCOL.md: A write of Data is one notification", "< HELLO: VERSIONS 1-1",
-      "console: ESP-ROM", "Write Data, 70 bytes, \"{\"app\":\"Rig\"",
+      "Write Data, 70 bytes, \"{\"app\":\"Rig\"",
     ] {
       #expect(ending.output.contains(text), "\(text)")
     }
@@ -133,20 +127,19 @@ import Testing
 
   @Test func `a regression has exit code 1, and is in all three files`() async throws {
     let directory = try TemporaryDirectory()
-    let fault = try await fault()
-    let filter = "^\(fault.testCase)$"
+    let filter = "^\(BrokenFirmware.testCase)$"
     let good = try await run(
       "test", "--rig", "emulator", "--filter", filter, "--json", directory.file("old.json"))
-    let bad = try await run(
-      "test", "--rig", "emulator", "--symmetric", fault.name, "--filter", filter, "--json",
-      directory.file("new.json"))
+    let bad = try await Program(
+      ["test", "--filter", filter, "--json", directory.file("new.json")] + BrokenFirmware.rig()
+    ).ending()
     #expect(good.status == .exited(0) && bad.status == .exited(1))
     let ending = try await run(
       "report", "compare", directory.file("old.json"), directory.file("new.json"), "--html",
       directory.file("c.html"),
       "--markdown", directory.file("c.md"), "--json", directory.file("c.json"))
     #expect(ending.status == .exited(1))
-    #expect(ending.output.contains("WORSE  \(fault.testCase): passed -> failed"))
+    #expect(ending.output.contains("WORSE  \(BrokenFirmware.testCase): passed -> failed"))
     #expect(ending.errors == "notibot: worse: 1 case\n")
     #expect(try directory.contents(of: "c.html").contains("▼ worse"))
     #expect(try directory.contents(of: "c.md").hasPrefix("## Notibot: ❌ worse\\: 1 case\n"))

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// A few rounds of `scripts/kill-loop`, with the `notibot` of this build.
+/// A few rounds of `scripts/dev kill-loop`, with the `notibot` of this build.
 @Suite(.inTurn) struct KillLoopTests {
-  private static let script = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().appendingPathComponent("../../scripts/kill-loop").standardized.path
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
 
   @Test func `six kills of the forwarder neither lose nor duplicate a notification`() async throws {
     let ending = try await Program(
-      [Self.script, "6", "--seed", "5", "--json", "--notibot", Program.notibot],
+      ["\(Self.root)/scripts/dev", "kill-loop", "6", "--seed", "5", "--json", "--notibot", Program.notibot],
       program: "/usr/bin/env"
     ).ending()
     #expect(ending.status == .exited(0), "\(ending.errors)")
@@ -22,7 +22,10 @@ import Testing
 
   @Test func `a bit flip after a kill loses nothing silently`() async throws {
     let ending = try await Program(
-      [Self.script, "4", "--rot", "--seed", "5", "--json", "--notibot", Program.notibot],
+      [
+        "\(Self.root)/scripts/dev", "kill-loop", "4", "--rot", "--seed", "5", "--json", "--notibot",
+        Program.notibot,
+      ],
       program: "/usr/bin/env"
     ).ending()
     #expect(ending.status == .exited(0), "\(ending.errors)")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `scripts/mutants` with special mutants: it can fail.
+/// `scripts/dev mutants` with special mutants: it can fail.
 @Suite(.inTurn) struct MutantsTests {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
@@ -53,7 +53,25 @@ import Testing
       try Self.write("stale", rule: "LNK-52", old: old, new: "", in: folder)
       let ending = try await Self.run(folder)
       #expect(ending.status == .exited(2))
-      #expect(ending.errors.contains("stale: found ") && ending.errors.contains("expected once: \(old)"))
+      #expect(ending.errors.contains("stale.mutants:1: stale: found "), "\(ending.errors)")
+      #expect(ending.errors.contains("expected once: \(old)"))
+    }
+  }
+
+  @Test func `a line that is not in the format of mutants is named`() async throws {
+    let head = "b LNK-52 LNK-52/ping-after-silence core/src/nb_internal.h: is a test"
+    let files = [
+      ("-old", 1, "no mutant begins"), ("b LNK-52 core/src/nb_link.c: is a test", 1, "neither"),
+      ("\(head)\n+new", 1, "changes nothing"), ("\(head)\n-old\n@\n same", 3, "changes nothing"),
+      ("\(head)\n-old\n\n\(head)\n-old", 4, "unique and in order"),
+    ]
+    for (text, line, reason) in files {
+      let folder = try TemporaryDirectory()
+      _ = try folder.write(text, to: "bad.mutants")
+      let ending = try await Self.run(folder)
+      #expect(ending.status == .exited(2))
+      #expect(ending.errors.hasPrefix("bad.mutants:\(line): "), "\(ending.errors)")
+      #expect(ending.errors.contains(reason), "\(ending.errors)")
     }
   }
 
@@ -62,7 +80,7 @@ import Testing
     let path = try folder.write("no library", to: "none.so")
     let ending = try await Program(["test", "--rig", "firmware", "--firmware", path]).ending()
     #expect(ending.status == .exited(18))
-    #expect(ending.errors.contains("scripts/firmware-library"), "\(ending.errors)")
+    #expect(ending.errors.contains("scripts/dev firmware-library"), "\(ending.errors)")
   }
 
   @Test func `an argued operator mutant that is detected or does not exist is an error`() async throws {
@@ -76,7 +94,7 @@ import Testing
       entries.map { $0.joined(separator: "\t") }.joined(separator: "\n"), to: "argued.tsv")
     let ending = try await Program(
       [
-        "\(Self.root)/scripts/mutants", "--operators", "--notibot", Program.notibot,
+        "\(Self.root)/scripts/dev", "mutants", "--operators", "--notibot", Program.notibot,
         "--only", "nb_crc32.c", "--jobs", "1", "--limit", "0", "--table", table,
       ], program: "/usr/bin/env"
     ).ending()
@@ -92,19 +110,11 @@ import Testing
     _ name: String, rule: String, old: String, new: String, in folder: TemporaryDirectory
   ) throws {
     let text = """
-      what: is a test
-      rule: \(rule)
-      case: LNK-52/ping-after-silence
-
-      file: core/src/nb_internal.h
-      --- old
-      \(old)
-      --- new
-      \(new)
-      --- end
-
+      \(name) \(rule) LNK-52/ping-after-silence core/src/nb_internal.h: is a test
+      -\(old)
+      +\(new)
       """
-    _ = try folder.write(text, to: "\(name).mutant")
+    _ = try folder.write(text, to: "\(name).mutants")
   }
 
   private static func run(
@@ -112,8 +122,8 @@ import Testing
   ) async throws -> Program.Ending {
     try await Program(
       [
-        "\(root)/scripts/mutants", "--notibot", notibot, "--mutants",
-        folder.path, "--no-symmetric", "--cases", "^LNK-5[02]/", "--json", folder.file("report.json"),
+        "\(root)/scripts/dev", "mutants", "--notibot", notibot, "--mutants",
+        folder.path, "--cases", "^LNK-5[02]/", "--json", folder.file("report.json"),
       ], program: "/usr/bin/env"
     ).ending()
   }

@@ -4,7 +4,7 @@ import NotibotHost
 import NotibotProtocol
 import Testing
 
-/// `notibot outbox` and `notibot bench --journal`: the outbox file on the command line.
+/// `notibot outbox` and `notibot-dev journal`: the outbox file on the command line.
 @Suite(.inTurn) struct OutboxTests {
   let directory: TemporaryDirectory
   var file: String { directory.file("outbox") }
@@ -225,8 +225,12 @@ import Testing
 
   // MARK: The bench
 
-  @Test func `bench --journal measures three sizes of batch, and leaves nothing behind`() async throws {
-    let ending = try await run("bench", "--journal", file, "--count", "32", "--json")
+  private func bench(_ arguments: String...) async throws -> Program.Ending {
+    try await Program(["journal"] + arguments, program: Program.dev).ending()
+  }
+
+  @Test func `the bench measures three sizes of batch, and leaves nothing behind`() async throws {
+    let ending = try await bench(file, "--count", "32", "--json")
     #expect(ending.status == .exited(0), "\(ending.errors)")
     let document = try JSON(parsing: ending.output)
     #expect(document["schema"] == "notibot.bench.journal")
@@ -238,14 +242,14 @@ import Testing
     #expect(try directory.names() == [])
   }
 
-  @Test func `bench --journal does not touch an existing file`() async throws {
+  @Test func `the bench does not touch an existing file`() async throws {
     try makeOutbox()
-    expectRefusal(try await run("bench", "--journal", file), 2, with: file, "exists")
+    expectRefusal(try await bench(file), 2, with: file, "exists")
     #expect(try states().count == 8)
   }
 
-  @Test func `bench --journal in a missing folder is refused`() async throws {
+  @Test func `the bench in a missing folder is refused`() async throws {
     let path = directory.file("no/outbox")
-    expectRefusal(try await run("bench", "--journal", path), 2, with: path, "its folder does not exist")
+    expectRefusal(try await bench(path), 2, with: path, "its folder does not exist")
   }
 }

@@ -37,10 +37,14 @@ final class Program: Sendable {
   static let hangLimitSeconds = 900
 
   /// The `notibot` of the same build as this test.
-  static let notibot = {
+  static let notibot = built("notibot")
+  static let dev = built("notibot-dev")
+
+  /// A program that was built next to this test.
+  private static func built(_ name: String) -> String {
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-    return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("notibot").path
-  }()
+    return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
+  }
 
   let output: Collected
   let errors: Collected

@@ -32,27 +32,6 @@ import Testing
     #expect(document["seed"] == 5)
   }
 
-  @Test func `the host is tested by --self, and on no device`() async throws {
-    let list = try await run("test", "--list", "--self")
-    #expect(list.lines.count > 90)
-    #expect(list.lines.allSatisfy { $0.hasSuffix("\thost") })
-    let directory = try TemporaryDirectory()
-    let ending = try await run(
-      "test", "--self", "--filter", "^NTF-6/", "--json", directory.file("j.json"))
-    #expect(ending.status == .exited(0), "\(ending.output)\(ending.errors)")
-    let document = try JSON(parsing: try directory.contents(of: "j.json"))
-    #expect(document["rig"] == "self")
-    #expect(document["totals"]["run"] == document["totals"]["cases"])
-    let onDevice = try await run("test", "--rig", "emulator", "--filter", "^NTF-6/")
-    #expect(onDevice.status == .exited(2) && onDevice.errors.contains("no case matches"))
-    for device in ["--rig=pty", "--port=emu:", "--all"] {
-      let mixed = try await run("test", "--self", device)
-      #expect(
-        mixed.status == .exited(2) && mixed.errors.contains("--self does not test a device"),
-        "\(mixed.errors)")
-    }
-  }
-
   @Test func `both reports are written and agree`() async throws {
     let directory = try TemporaryDirectory()
     let ending = try await run(

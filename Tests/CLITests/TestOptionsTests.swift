@@ -7,13 +7,8 @@ import Testing
     try await Program(["test", "--rig", "emulator"] + arguments).ending()
   }
 
-  /// A fault of host and device that fails a case: its name, and that case.
-  private func fault() async throws -> (name: String, testCase: String) {
-    let listing = try await run("test", "--list-symmetric")
-    // The first line is not a fault.
-    let fields = try #require(listing.lines.dropFirst().first).split(
-      separator: "\t", omittingEmptySubsequences: false)
-    return (String(fields[0]), String(fields[2]))
+  private func testBroken(_ arguments: String...) async throws -> Program.Ending {
+    try await Program(["test"] + BrokenFirmware.rig() + arguments).ending()
   }
 
   @Test func `the list is a document with --json`() async throws {
@@ -36,28 +31,24 @@ import Testing
     #expect(good.status == .exited(0))
     #expect(good.lines.count == 1, "\(good.output)")
     #expect(good.errors == "")
-    let fault = try await fault()
-    let bad = try await test("--symmetric", fault.name, "--filter", fault.testCase, "-q")
+    let bad = try await testBroken("--filter", BrokenFirmware.testCase, "-q")
     #expect(bad.status == .exited(1))
-    #expect(bad.output.contains("FAIL") && bad.output.contains(fault.testCase))
-    #expect(bad.output.contains("      \(fault.testCase.prefix { $0 != "/" }), docs/PROTOCOL.md: "))
+    #expect(bad.output.contains("FAIL") && bad.output.contains(BrokenFirmware.testCase))
+    #expect(bad.output.contains("      \(BrokenFirmware.testCase.prefix { $0 != "/" }), docs/PROTOCOL.md: "))
     #expect(!bad.output.contains("(checked at "))
   }
 
   @Test func `with --fail-fast the first failure is the last case`() async throws {
-    let fault = try await fault()
-    let rule = String(fault.testCase.prefix { $0 != "/" })
+    let rule = String(BrokenFirmware.testCase.prefix { $0 != "/" })
     let directory = try TemporaryDirectory()
-    let ending = try await test(
-      "--symmetric", fault.name, "--fail-fast", "--json", directory.file("r.json"), "--filter", rule)
+    let ending = try await testBroken(
+      "--fail-fast", "--json", directory.file("r.json"), "--filter", rule)
     #expect(ending.status == .exited(1))
     let report = try JSON(parsing: try directory.contents(of: "r.json"))
     let outcomes = report["cases"].elements.map { $0["outcome"].string ?? "" }
     #expect(outcomes.last == "failed" && outcomes.count { $0 == "failed" } == 1)
     #expect(report["rigTrouble"].string == nil)
-    let again = try await run(
-      "test", "--rig", "emulator", "--symmetric", fault.name, "--list", "--rerun-failed",
-      directory.file("r.json"))
+    let again = try await testBroken("--list", "--rerun-failed", directory.file("r.json"))
     #expect(again.lines.count == 1, "\(again.errors)")
     #expect(again.output.contains(report["cases"].elements.last?["id"].string ?? "?"))
   }
@@ -65,17 +56,16 @@ import Testing
   @Test func `failed cases are repeated with their seed, and the line below a failure repeats it`()
     async throws
   {
-    let fault = try await fault()
     let directory = try TemporaryDirectory()
-    let first = try await test(
-      "--symmetric", fault.name, "--filter", fault.testCase, "--seed", "77", "--repeat", "3", "--json",
+    let first = try await testBroken(
+      "--filter", BrokenFirmware.testCase, "--seed", "77", "--repeat", "3", "--json",
       directory.file("one.json"))
     #expect(first.status == .exited(1))
-    let again =
-      "again: notibot test --rig emulator --symmetric \(fault.name) --filter '^\(fault.testCase)$' --seed 77"
+    let rig = try await BrokenFirmware.rig().joined(separator: " ")
+    let again = "again: notibot test \(rig) --filter '^\(BrokenFirmware.testCase)$' --seed 77"
     #expect(first.lines.contains("      \(again)"), "\(first.output)")
-    let second = try await test(
-      "--symmetric", fault.name, "--rerun-failed", directory.file("one.json"), "--json",
+    let second = try await testBroken(
+      "--rerun-failed", directory.file("one.json"), "--json",
       directory.file("two.json"))
     #expect(second.status == .exited(1))
     #expect(try JSON(parsing: try directory.contents(of: "two.json"))["seed"] == 77)
@@ -91,8 +81,7 @@ import Testing
     ["-p", "emu:", "--rig", "chip"], ["-p", "emu:", "--control", "/s"],
     ["--rig", "emulator", "--baud", "9600"],
     ["--rig", "pty", "--control", "/s"], ["--att", "unix:/s", "--baud", "9600"],
-    ["--self", "--baud", "9600"],
-    ["--att", "unix:/s", "--rig", "emulator", "--symmetric", "x"], ["-p", "qemu:", "--baud", "9600"],
+    ["--att", "unix:/s", "--rig", "emulator"], ["-p", "qemu:", "--baud", "9600"],
   ])
   func `an option that the device would not use is refused`(options: [String]) async throws {
     let ending = try await Program(["test", "--filter", "^FRM-1/literal-syn"] + options).ending()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Testing
 
-@testable import notibot
+@testable import Commands
 
 @Suite struct HelpTests {
   private static let lines = Examples.all.values.flatMap { $0.map(\.line) }.sorted()
@@ -58,10 +58,17 @@ import Testing
   }
 
   @Test func `an emulator is known by its command line`() {
-    func place(_ words: String...) -> String? { RunningEmulator(pid: 7, words: words)?.place }
+    func place(_ words: String...) -> String? { RunningEmulator.places(words).first }
     #expect(place("/usr/bin/notibot", "emulate", "--json", "--link", "/tmp/a") == "/tmp/a")
     #expect(place("notibot", "emulate", "--tcp", "127.0.0.1:4000") == "socket://127.0.0.1:4000")
     #expect(place("notibot", "emulate") != nil)
+    let several = [
+      ("--link", "/tmp/a", "/tmp/a-2"), ("--rfc2217", "127.0.0.1:4000", "rfc2217://127.0.0.1:4001"),
+    ]
+    for (option, value, last) in several {
+      let places = RunningEmulator.places(["notibot", "emulate", "--count", "2", option, value])
+      #expect(places.count == 2 && places.last == last)
+    }
     #expect(
       place("notibot", "test", "-p", "emu:") == nil && place("other", "emulate") == nil && place() == nil)
   }

@@ -1,9 +1,9 @@
+import Console
 import NotibotProtocol
 import SerialLink
 import Testing
-
+@testable import Commands
 @testable import NotibotHost
-@testable import notibot
 
 /// Every byte of a console is printed, in order and in time, however it is cut and paused, and
 /// whatever it reports; as text and as NDJSON. Source: docs/CLI.md, "Watching a console".

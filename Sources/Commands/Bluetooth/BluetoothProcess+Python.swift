@@ -1,0 +1,46 @@
+import Foundation
+import SerialLink
+
+/// The Python that has the module.
+extension BluetoothProcess {
+  /// What `doctor` reports about it: the same that a command will use.
+  static func finding() async throws -> Diagnosis.Finding {
+    do {
+      // An adapter of the kernel needs more of it than another one.
+      let (process, ready) = try await start(["check"], on: "hciN")
+      await process.stop()
+      return Diagnosis.Finding(
+        .good, "Bluetooth", "\(ready.name ?? "python3") can use the adapters of the kernel")
+    } catch let failure as CommandFailure {
+      return Diagnosis.Finding(.warning, "Bluetooth", failure.message, command: failure.remedy)
+    }
+  }
+
+  private static let check = """
+    import importlib.util as u, sys
+    sys.exit(0 if u.find_spec('notibot.ble') and u.find_spec('bumble') else 3)
+    """
+
+  /// The Python that has the module: `NOTIBOT_PYTHON`, else that of the environment of this
+  /// program, else that of PATH.
+  static func located() async throws -> String {
+    let chosen = ProcessInfo.processInfo.environment["NOTIBOT_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+    let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let neighbour = program.map { "\($0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex))/python3" }
+    let usual = [neighbour, SearchPath.first(of: ["python3"])].compactMap(\.self)
+    let candidates: [String] = if let chosen { [chosen] } else { usual.filter { access($0, X_OK) == 0 } }
+    for python in candidates {
+      let trial = try await TiedProcess.start("/usr/bin/env", arguments: [python, "-c", check])
+      if await trial.exitCode(within: .seconds(20)) == 0 { return python }
+      try Task.checkCancellation()
+    }
+    guard let python = candidates.last else {
+      throw CommandFailure(
+        .unfitEnvironment, "cannot use Bluetooth: python3 is missing",
+        remedy: "install Python 3.11 or later, then: python3 -m pip install 'notibot-rig[ble]'")
+    }
+    throw CommandFailure(
+      .unfitEnvironment, "cannot use Bluetooth: \(python) has no notibot-rig[ble]",
+      remedy: "Python 3.11 or later: \(python) -m pip install 'notibot-rig[ble]'; or set NOTIBOT_PYTHON")
+  }
+}

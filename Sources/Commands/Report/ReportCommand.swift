@@ -1,0 +1,166 @@
+import ArgumentParser
+import Foundation
+import Reports
+import SerialLink
+
+/// `notibot report`: what can be made of JSON reports.
+struct ReportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "report", abstract: "Convert the JSON reports of other commands, and compare them.",
+    subcommands: [HTMLCommand.self, CompareCommand.self])
+
+  /// `notibot report html`.
+  struct HTMLCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "html", abstract: "Convert a JSON report to one HTML file.",
+      discussion: """
+        Reads a report of 'test --json', 'soak --json', 'bench --json' or scripts/dev measure. The HTML needs no other file \
+        and no JavaScript.
+        """)
+
+    @Argument(help: ArgumentHelp("JSON report; - is standard input.", valueName: "report"))
+    var report: String
+
+    @Option(
+      name: .shortAndLong,
+      help: ArgumentHelp("Write the HTML to this file (default: standard output).", valueName: "file"),
+      completion: .file())
+    var output: String?
+
+    func run() throws {
+      let data = try ReportInput.data(report)
+      let document: String
+      do {
+        document = try ReportDocument(parsing: data).html
+      } catch {
+        throw ReportInput.failure(report, error)
+      }
+      guard let output else { return Output.text(document) }
+      let file = try ReportFile(path: output)
+      file.write(document)
+    }
+  }
+
+  /// `notibot report compare`.
+  struct CompareCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "compare", abstract: "Compare two reports, and fail if the new one is worse.",
+      discussion: """
+        OLD and NEW are JSON reports of the same command, or folders with the reports of repeated runs. A figure has \
+        changed if its medians differ by more than 3 standard deviations of the runs (2 if 5 or more on each side do \
+        not overlap) and by more than 5 %; with a single run on either side, by more than 20 %. A case is worse if it \
+        no longer passes. Exit code 1: something is worse.
+        """)
+
+    @Argument(help: ArgumentHelp("Report, or folder of reports, to compare with.", valueName: "old"))
+    var old: String
+
+    @Argument(help: ArgumentHelp("Report, or folder of reports, to judge.", valueName: "new"))
+    var new: String
+
+    @Option(
+      help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"),
+      completion: .file())
+    var html: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "Write Markdown for a pull request to this file; - is standard output.", valueName: "file"),
+      completion: .file())
+    var markdown: String?
+
+    @Option(
+      help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"),
+      completion: .file())
+    var json: String?
+
+    func validate() throws {
+      guard json != "-" || markdown != "-" else {
+        throw ValidationError("--json and --markdown cannot both be written to standard output")
+      }
+    }
+
+    func run() throws {
+      let files = try (ReportFile.at(html), file(markdown), file(json))
+      try files.0?.checkDiffers(from: files.1)
+      try files.0?.checkDiffers(from: files.2)
+      try files.1?.checkDiffers(from: files.2)
+      let comparison: Comparison
+      do {
+        comparison = try Comparison(old: try ReportInput.runs(old), new: try ReportInput.runs(new))
+      } catch let fault as ReportDocument.Fault {
+        throw ReportInput.failure("\(old) and \(new)", fault, verb: "compare")
+      }
+      let document = try comparison.json()
+      files.0?.write(comparison.html)
+      files.1?.write(comparison.markdown())
+      files.2?.write(document + "\n")
+      if json == "-" {
+        Output.json(document: document)
+      } else if markdown == "-" {
+        Output.text(comparison.markdown())
+      } else {
+        Output.data(comparison.text)
+      }
+      if comparison.isRegression { throw CommandFailure(.testFailed, comparison.sentence.printable) }
+    }
+
+    private func file(_ path: String?) throws -> ReportFile? {
+      try ReportFile.at(path == "-" ? nil : path)
+    }
+  }
+}
+
+/// Reads reports.
+enum ReportInput {
+  /// The bytes of a file, or of standard input for `-`.
+  static func data(_ path: String) throws(CommandFailure) -> Data {
+    do {
+      let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+      guard let handle else {
+        throw failure(path, ReportDocument.Fault(reason: String(cString: strerror(errno))))
+      }
+      return try handle.read(upToCount: ReportDocument.limitBytes + 1) ?? Data()
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw failure(path, ReportDocument.Fault(reason: "it cannot be read, or is a folder"))
+    }
+  }
+
+  /// A report, or all reports of a folder (regular files whose names end with `.json`).
+  static func runs(_ path: String) throws -> RunSet {
+    do {
+      return try RunSet(try paths(path).map { try data($0) })
+    } catch let fault as ReportDocument.Fault {
+      throw failure(path, fault)
+    }
+  }
+
+  private static func paths(_ path: String) throws -> [String] {
+    var isFolder: ObjCBool = false
+    guard path != "-", FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+      isFolder.boolValue
+    else { return [path] }
+    let names = try FileManager.default.contentsOfDirectory(atPath: path)
+      .filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
+    guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
+      throw ReportDocument.Fault(
+        reason: "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read")
+    }
+    return names.sorted().map { "\(path)/\($0)" }
+  }
+
+  /// Whether it is a file, also behind a symbolic link: opening a FIFO would wait for its writer.
+  private static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  static func failure(_ path: String, _ fault: ReportDocument.Fault, verb: String = "read") -> CommandFailure
+  {
+    CommandFailure(
+      .usage, "cannot \(verb) \(path.printable): \(fault.reason)",
+      remedy: "use reports that were written with --json")
+  }
+}

@@ -1,0 +1,383 @@
+import ArgumentParser
+import Conformance
+import DeviceEmulator
+import Foundation
+import NotibotProtocol
+import Rigs
+import SerialLink
+
+/// `notibot test`: runs the conformance suite against a device and reports the result of each case.
+struct TestCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "test",
+    abstract: "Test a device against each rule of docs/PROTOCOL.md.",
+    discussion: """
+      Prints what does not pass, where to begin, and totals. Cases that must restart a board or press its buttons are \
+      skipped and named, unless --control is given. The suite can evict notifications that other writers \
+      have stored on a board.
+
+      RIGS
+        emulator  an emulator in this process, in virtual time; also -p emu:[PROFILE]
+        pty       an emulator in another process, on a pseudo-terminal
+        rfc2217   an emulator in another process, on a TCP port
+        ble       an emulator in another process, with attributes on a unix socket
+        firmware  the reference firmware in C, in this process, in virtual time
+        qemu      the reference firmware on an emulated CPU; also -p qemu:[ELF]
+        chip      the image for ESP32-C3 on a model of the chip, in virtual time; also -p chip:[IMAGE][?line=usb]
+      """)
+
+  /// The devices that the command can start.
+  enum RigName: String, ExpressibleByArgument, CaseIterable {
+    case emulator
+    case pty
+    case rfc2217
+    case ble
+    case firmware
+    case qemu
+    case chip
+  }
+
+  @OptionGroup var boardOptions: BoardOptions
+
+  @Option(
+    help: ArgumentHelp("Control socket of the emulator at the port.", valueName: "path"),
+    completion: .file())
+  var control: String?
+
+  @OptionGroup var recovery: RecoveryOptions
+
+  @Option(help: "Reset before the run; requires a port.")
+  var before = LineReset.Before.noReset
+
+  @Option(help: "Reset after the run; requires a port.")
+  var after = LineReset.After.noReset
+
+  @Option(help: "Start a device to test; see above.")
+  var rig: RigName?
+
+  @Option(
+    help: ArgumentHelp(
+      "Test the device that serves its attributes on this socket, as 'emulate --att' does.",
+      valueName: "unix:path")
+  )
+  var att: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "What answers over BLE: the device itself, or the Bluetooth stack's own server, whose differences "
+        + "are listed (default: stack for ble:, own for --att).",
+      valueName: "own|stack"))
+  var server: AttributeServer?
+
+  @Option(
+    help: ArgumentHelp(
+      "Test the device over this connection, too, and compare: ble:NAME[@ADAPTER] or att:PATH.",
+      discussion: "What the two bearers answer differently comes first in each report, and is a failure.",
+      valueName: "port"))
+  var also: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rig firmware: shared library of another build of the firmware.", valueName: "file"),
+    completion: .file())
+  var firmware: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rig chip: image or content of the flash (default: the reference firmware's).",
+      valueName: "file"),
+    completion: .file())
+  var image: String?
+
+  @Option(help: "With --rig chip: line of the chip; uart is UART0 (default: uart).")
+  var line: PortName.ChipLine?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rig emulator or firmware: initial time of the clock, 0-8796093022208 (default: 0).",
+      discussion: "4294965296 is 2 s before a 32-bit clock wraps.", valueName: "ms"))
+  var clockStart: UInt64?
+
+  @OptionGroup var options: TestOptions
+
+  @Flag(help: "List the cases and exit; with --json, as one document.")
+  var list = false
+
+  @Option(
+    help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"),
+    completion: .file())
+  var junit: String?
+
+  @Option(
+    help: ArgumentHelp("Write a JSON report to this file; - is standard output.", valueName: "file"),
+    completion: .file())
+  var json: String?
+
+  @Option(
+    help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"),
+    completion: .file())
+  var html: String?
+
+  @Option(
+    help: ArgumentHelp("Seed for nonces, noise and line faults (default: random).", valueName: "number"))
+  var seed: UInt64?
+
+  func validate() throws {
+    _ = try att.map(UnixSocketOption.path)
+    guard rig == .chip || (image == nil && line == nil) else {
+      throw ValidationError("--image and --line require --rig chip")
+    }
+    let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
+    guard clockStart == nil || (rig == .emulator || rig == .firmware) else {
+      throw ValidationError("--clock-start requires --rig emulator or --rig firmware")
+    }
+    // An Int64 holds 292 years of nanoseconds.
+    guard clockStart ?? 0 <= 1 << 43 else {
+      throw ValidationError("--clock-start must be at most \(UInt64(1) << 43) milliseconds")
+    }
+    guard !isForPorts || (rig == nil && att == nil) else {
+      throw ValidationError("--recover, --before and --after require a device on a port")
+    }
+  }
+
+  func run() async throws {
+    let earlier = try options.earlier()
+    let cases = try options.cases(of: Suite.cases, earlier)
+    if list { return try TestListing.print(cases, json: json) }
+    let seed = seed ?? earlier?.seed ?? .randomSeed()
+    var runOptions = options
+    runOptions.repetitions = max(options.repetitions, earlier?.repetitions ?? 1)
+    let part = options.part(cases, of: Suite.cases)
+    let arguments = CommandLine.arguments.dropFirst()
+    let usesColor = json != "-" && Output.usesColor()
+    if let boards = try await chosenBoards() {
+      let reports = try TestReports(junit: junit, json: json, html: html)
+      let runs = try boards.map { [runOptions] board in
+        var run = TestRun(cases: cases, seed: seed, rig: board.rig, server: server, options: runOptions)
+        run.usesColor = usesColor
+        run.part = part
+        run.again = AgainLine(arguments, board: board.name, seed: seed)
+        run.trace = try options.traceFolder(board: board.name)
+        return BoardsRun.Board(name: board.name, run: run)
+      }
+      let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
+      let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
+      defer { remove() }
+      return try await Interruption.cancelling { try await run.perform() }
+    }
+    let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
+    let rig = try chosenRig()
+    try refuseUnused(by: rig)
+    if let bearers = try chosenBearers(rig) {
+      let reports = try TestReports(junit: junit, json: json, html: html)
+      let runs = try bearers.map { [runOptions] bearer in
+        var run = TestRun(
+          cases: cases, seed: seed, rig: bearer.rig, server: server, options: runOptions,
+          showsProgress: Output.hasTerminal)
+        run.usesColor = usesColor
+        run.part = part
+        run.again = AgainLine(arguments, board: bearer.name, seed: seed)
+        run.trace = try options.traceFolder(board: bearer.name)
+        return BoardsRun.Board(name: bearer.name, run: run)
+      }
+      let run = BearersRun(bearers: runs, reports: reports)
+      let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
+      defer { remove() }
+      return try await Interruption.cancelling { try await run.perform() }
+    }
+    // In a log only of what takes minutes.
+    let showsProgress = Output.hasTerminal ? !options.verbose || isatty(STDOUT_FILENO) == 0 : rig.isSlow
+    let devices = rig.usualDevices.map { min(boardOptions.jobs ?? $0, cases.count) } ?? 1
+    var configured = TestRun(
+      cases: cases, seed: seed, rig: rig, server: server, options: runOptions, devices: devices,
+      clockStart: start, showsProgress: showsProgress)
+    configured.usesColor = usesColor
+    configured.part = part
+    configured.trace = try options.traceFolder()
+    configured.again = AgainLine(arguments, seed: seed)
+    let run = configured
+    let reports = try TestReports(junit: junit, json: json, html: html)
+    let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
+    defer { remove() }
+    try await Interruption.cancelling {
+      reports.startGroup(run.name)
+      let outcome = await run.perform(print: reports.printLine)
+      reports.endGroup()
+      try reports.write(outcome.report)
+      if let failure = outcome.failure { throw failure }
+    }
+  }
+
+  /// The boards of `--all`, or of several ports; nil: there is one device.
+  private func chosenBoards() async throws -> [(name: String, rig: TestRun.ChosenRig)]? {
+    guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
+    guard rig == nil, att == nil, control == nil, firmware == nil, also == nil else {
+      throw CommandFailure(
+        .usage, "--rig, --att, --also, --control and --firmware cannot be used with several boards",
+        remedy: "test them one by one")
+    }
+    // A signal to another run must find its reports, which begin later.
+    let boardOptions = boardOptions
+    let ports = try await Interruption.cancelling { try await boardOptions.resolvedPorts() }
+    return try ports.map { ($0.description, try rig(nil, at: $0)) }
+  }
+
+  /// The two bearers of `--also`, each with its port; nil without that option.
+  private func chosenBearers(_ first: TestRun.ChosenRig) throws -> [(name: String, rig: TestRun.ChosenRig)]? {
+    guard let also else { return nil }
+    let name = try PortName(parsing: also)
+    let isBoard =
+      switch first {
+      case .port, .att, .bluetooth: true
+      case .emulator, .pty, .rfc2217, .firmware, .ble, .qemu, .chip: false
+      }
+    guard isBoard, name.isConnection else {
+      throw CommandFailure(
+        .usage,
+        isBoard
+          ? "--also cannot be \(name.description.printable): it compares with a connection"
+          : "--also cannot be combined with a device that this command starts: its connection is not known",
+        remedy: isBoard
+          ? "use ble:NAME or att:PATH"
+          : "start it with: notibot emulate --att unix:PATH; and name its port with -p")
+    }
+    let second = try connectionRig(name)
+    return [first, second].map { rig in
+      (TestRun(cases: [], seed: 0, rig: rig, options: options).name, rig)
+    }
+  }
+
+  private func connectionRig(_ name: PortName) throws -> TestRun.ChosenRig {
+    switch name {
+    case .bluetooth(let peer, let adapter):
+      return .bluetooth(
+        peer: peer, adapter: try BluetoothHost.adapter(adapter, for: name), control: control)
+    case .attributes(let path): return .att(path: path, control: control)
+    case .address, .automatic, .usb, .deviceID, .labgrid, .standIn:
+      throw PortError(.unavailableForm, port: name.description, operation: "test")
+    }
+  }
+
+  private func chosenRig() throws -> TestRun.ChosenRig {
+    if firmware != nil, rig != .firmware {
+      throw CommandFailure(
+        .usage, "--firmware requires --rig firmware", remedy: "add --rig firmware, or omit --firmware")
+    }
+    if let att {
+      guard rig == nil, boardOptions.port.isEmpty else {
+        throw CommandFailure(
+          .usage, "--att cannot be combined with --port or --rig", remedy: "omit --port and --rig")
+      }
+      return .att(path: try UnixSocketOption.path(att), control: control)
+    }
+    let own: PortName.StandIn = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
+    let isOwn = boardOptions.port.isEmpty && rig != nil
+    return try self.rig(rig, at: isOwn ? .standIn(own) : try boardOptions.resolvedPort().value)
+  }
+
+  /// Refuses options that the chosen device does not use: they contradict the others.
+  private func refuseUnused(by rig: TestRun.ChosenRig) throws {
+    let (starter, used): (String?, Set<String>) =
+      switch rig {
+      case .port where also != nil: (nil, ["--port", "--control", "--baud", "--server"])
+      case .port: (nil, ["--port", "--control", "--baud"])
+      case .ble: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? ["--server"] : ["--port", "--server"])
+      case .emulator, .qemu: (self.rig?.rawValue, ["--port"])
+      case .chip: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? [] : ["--port"])
+      // The profile of a name is used; without one it is that of another device.
+      case .pty, .rfc2217: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? [] : ["--port"])
+      case .firmware: (self.rig?.rawValue, ["--firmware"])
+      case .att: (nil, [att == nil ? "--port" : "--att", "--control", "--server"])
+      case .bluetooth: (nil, ["--port", "--control", "--server"])
+      }
+    let given = [
+      ("--port", !boardOptions.port.isEmpty), ("--control", control != nil),
+      ("--baud", boardOptions.rate.baud != nil), ("--firmware", firmware != nil),
+      ("--att", att != nil), ("--server", server != nil),
+    ]
+    guard let (option, _) = given.first(where: { $0.1 && !used.contains($0.0) }) else { return }
+    let device = starter.map { "--rig \($0)" } ?? used.sorted().first ?? "--port"
+    throw CommandFailure(
+      .usage, "\(option) cannot be combined with \(device)", remedy: "omit one of them")
+  }
+
+  /// The device that a rig starts, else the one at the port.
+  private func rig(_ rig: RigName?, at name: PortName) throws -> TestRun.ChosenRig {
+    switch (rig, name) {
+    case (nil, .standIn(.emulator(let profile))), (.emulator?, .standIn(.emulator(let profile))):
+      return .emulator(try BoardAccess.profile(profile))
+    case (nil, .standIn(.qemu(let image))), (.qemu?, .standIn(.qemu(let image))): return .qemu(image: image)
+    case (.pty?, .standIn(.emulator(let profile))):
+      return .pty(profile: try BoardAccess.profile(profile).name)
+    case (.rfc2217?, .standIn(.emulator(let profile))):
+      return .rfc2217(profile: try BoardAccess.profile(profile).name)
+    case (.ble?, .standIn(.emulator(let profile))):
+      return .ble(profile: try BoardAccess.profile(profile).name)
+    case (.firmware?, .standIn(.emulator(nil))): return .firmware(library: firmware)
+    case (.chip?, .standIn(.emulator(nil))): return .chip(image: image, line ?? .uart)
+    case (nil, .standIn(.chip(let image, let line))): return .chip(image: image, line)
+    case (.some(let rig), _):
+      throw CommandFailure(
+        .usage, "--rig \(rig.rawValue) starts its own device",
+        remedy: "omit --port, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
+    case (nil, .address(.share(let path, isExclusive: false))):
+      // The suite needs the line itself.
+      return try self.rig(nil, at: .address(.share(path: path, isExclusive: true)))
+    case (nil, .bluetooth), (nil, .attributes):
+      guard recovery.highest == nil, before == .noReset, after == .noReset else {
+        throw CommandFailure(
+          .usage, "\(name) has no lines to reset it", remedy: "omit --recover, --before and --after")
+      }
+      return try connectionRig(name)
+    case (nil, .address), (nil, .automatic), (nil, .usb), (nil, .deviceID), (nil, .labgrid):
+      let rate = try boardOptions.rate.resolvedBitsPerSecond().value
+      return .port(
+        name, SerialOptions(bitsPerSecond: rate), control: control,
+        timeout: .seconds(boardOptions.answer.timeout),
+        PortCare(before: before, after: after, highest: recovery.highest))
+    }
+  }
+}
+
+/// `--list`.
+enum TestListing {
+  private struct Document: Encodable {
+    struct Entry: Encodable {
+      var id: String
+      var title: String
+      var chapter: String
+      var rules: [String]
+      var needs: [String]
+    }
+
+    let schema = "notibot.conformance.cases"
+    let version = 1
+    var cases: [Entry]
+  }
+
+  /// Prints cases, one per line or as one JSON document; the document goes to a file if `json`
+  /// names one.
+  static func print(_ cases: [Case], json: String?) throws {
+    guard let json else { return cases.forEach { Output.data(line(for: $0)) } }
+    let document = Document(
+      cases: cases.map { testCase in
+        Document.Entry(
+          id: testCase.id, title: testCase.title, chapter: testCase.chapter.rawValue, rules: testCase.rules,
+          needs: testCase.needs.sorted().map(\.rawValue))
+      })
+    if json == "-" { return try Output.json(document, pretty: true) }
+    let text = try Output.document(document, pretty: true) + "\n"
+    try ReportFile(path: json).write(text)
+  }
+
+  /// One case in one line: chapter, id, title, needs.
+  static func line(for testCase: Case) -> String {
+    let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")
+    let also = testCase.rules.dropFirst().joined(separator: ", ")
+    return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
+  }
+
+}
+
+extension PortName.ChipLine: ExpressibleByArgument {}
+extension AttributeServer: ExpressibleByArgument {}

@@ -1,0 +1,204 @@
+import ArgumentParser
+import Commands
+import Conformance
+import DeviceEmulator
+import HostSuite
+import NotibotHost
+import NotibotProtocol
+import Rigs
+import SerialLink
+
+/// `notibot-dev drive`: the work of scripts/dev instructions, on one thread, without a line.
+struct DriveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drive", abstract: "Pass notifications through one part of the program.",
+    shouldDisplay: false)
+
+  /// The part that does the work.
+  enum Part: String, ExpressibleByArgument, CaseIterable {
+    /// A frame with a notification is encoded and decoded.
+    case frames
+    /// A notification is written as JSON and parsed.
+    case json
+    /// Host and emulated device, against each other.
+    case pair
+    /// One of them, with the recorded bytes of the other.
+    case host
+    case device
+    /// The device in C, with the recorded bytes of a host.
+    case core
+  }
+
+  @Argument(help: "The part.")
+  var part: Part
+
+  @Option(help: ArgumentHelp("Notifications, 1-10000.", valueName: "number"))
+  var count = 1000
+
+  func validate() throws {
+    guard (1...10_000).contains(count) else { throw ValidationError("--count must be 1 to 10000") }
+  }
+
+  func run() throws {
+    switch part {
+    case .frames: try passFrames()
+    case .json: try passJSON()
+    case .pair: _ = try Traffic(count: count, device: Self.makeDevice())
+    case .host:
+      let traffic = try Traffic(count: count, device: Self.makeDevice())
+      try traffic.repeatHost()
+    case .device: try Traffic(count: count, device: Self.makeDevice()).repeatDevice(Self.makeDevice())
+    case .core: try Traffic(count: count, device: Self.makeCore()).repeatDevice(Self.makeCore())
+    }
+  }
+
+  private static func makeDevice() -> VirtualDevice {
+    VirtualDevice(wired: WiredDevice(profile: .bench, seed: Traffic.seed, now: .zero))
+  }
+
+  private static func makeCore() throws -> FirmwareDevice {
+    try FirmwareDevice(profile: .standard, seed: Traffic.seed, now: .zero)
+  }
+
+  private func passFrames() throws {
+    var decoder = FrameDecoder(receiving: .fromHost)
+    var wire: [UInt8] = []
+    let payload = Traffic.json(0)
+    var received = 0
+    for number in 0..<count {
+      wire.removeAll(keepingCapacity: true)
+      let header = FrameHeader(
+        type: .data, direction: .fromHost, channel: .att, session: 1,
+        sequence: UInt8(truncatingIfNeeded: number))
+      Frame.encode(header, payload: payload, into: &wire)
+      decoder.receive(wire)
+      while let event = decoder.nextEvent() { if case .frame = event { received += 1 } }
+    }
+    guard received == count else { throw Self.wrong("\(received) of \(count) frames") }
+  }
+
+  private func passJSON() throws {
+    var bytes: [UInt8] = []
+    let notification = DisplayNotification(
+      app: "Mail", title: "Jane Doe", text: String(repeating: "See you. ", count: 8), timestamp: 1)
+    for _ in 0..<count {
+      bytes.removeAll(keepingCapacity: true)
+      _ = notification.encode(into: &bytes)
+      guard try DisplayNotification(parsing: bytes) == notification else { throw Self.wrong("other JSON") }
+    }
+  }
+
+  static func wrong(_ what: String) -> CommandFailure {
+    CommandFailure(.testFailed, "the parts do not agree: \(what)")
+  }
+}
+
+/// What a host and a device get while notifications pass between them.
+private struct Traffic {
+  static let seed: UInt64 = 7
+  private static let inFlight = 32
+
+  private enum Step {
+    case submit(HostRequest)
+    case bytes([UInt8])
+    case timeout
+  }
+
+  private var toHost: [(Step, Instant)] = []
+  private var toDevice: [(Step, Instant)] = []
+  private var bytesOfHost = 0
+  private var bytesOfDevice = 0
+
+  /// A notification that replaces the one before, so that no store is ever full. Of 100 bytes.
+  static func json(_ number: Int) -> [UInt8] {
+    let text = String(repeating: "x", count: 40)
+    return Array(
+      #"{"app":"Mail","title":"Jane","text":"\#(text)","timestamp":1,"id":1,"src":5,"rev":\#(number % 65536)}"#
+        .utf8)
+  }
+
+  private static func makeHost() -> VirtualHost {
+    var configuration = HostConfiguration()
+    configuration.pendingRequestsLimit = 64
+    return VirtualHost(configuration: configuration, seed: seed)
+  }
+
+  /// Passes notifications from a host to `device`.
+  init(count: Int, device: some VirtualPeer) throws {
+    var (host, device, now) = (Self.makeHost(), device, Instant.zero)
+    var (submitted, accepted) = (0, 0)
+    host.machine.connect(now: now)
+    while accepted < count {
+      while submitted < count, submitted - accepted < Self.inFlight, host.openedCount > 0 {
+        let request = HostRequest.sendEncoded(Self.json(submitted))
+        toHost.append((.submit(request), now))
+        _ = host.machine.submit(request, now: now)
+        submitted += 1
+      }
+      var isMoving = false
+      while let bytes = host.nextBytes(now: now) {
+        toDevice.append((.bytes(bytes), now))
+        bytesOfHost += bytes.count
+        device.receive(bytes, now: now)
+        isMoving = true
+      }
+      while let bytes = device.nextBytes(now: now) {
+        toHost.append((.bytes(bytes), now))
+        bytesOfDevice += bytes.count
+        host.receive(bytes, now: now)
+        isMoving = true
+      }
+      for (_, result) in host.drainResults() {
+        guard result == .accepted else { throw DriveCommand.wrong("\(result)") }
+        accepted += 1
+      }
+      if isMoving { continue }
+      guard let next = [host.nextDeadline, device.nextDeadline].compactMap({ $0 }).min(),
+        next < .zero + .seconds(60)
+      else { throw DriveCommand.wrong("nothing is due after \(accepted) notifications: \(host.ends)") }
+      now = max(now, next)
+      if let deadline = device.nextDeadline, deadline <= now {
+        toDevice.append((.timeout, now))
+        device.handleTimeout(now: now)
+      }
+      if let deadline = host.nextDeadline, deadline <= now {
+        toHost.append((.timeout, now))
+        host.handleTimeout(now: now)
+      }
+    }
+  }
+
+  /// The same again with the host alone.
+  func repeatHost() throws {
+    var host = Self.makeHost()
+    host.machine.connect(now: .zero)
+    var count = 0
+    func drain(_ now: Instant) { while let bytes = host.nextBytes(now: now) { count += bytes.count } }
+    drain(.zero)
+    for (step, now) in toHost {
+      switch step {
+      case .submit(let request): _ = host.machine.submit(request, now: now)
+      case .bytes(let bytes): host.receive(bytes, now: now)
+      case .timeout: host.handleTimeout(now: now)
+      }
+      drain(now)
+      _ = host.drainResults()
+    }
+    guard count >= bytesOfHost else { throw DriveCommand.wrong("\(count) of \(bytesOfHost) bytes") }
+  }
+
+  /// The same again with the device alone.
+  func repeatDevice(_ device: some VirtualPeer) throws {
+    var device = device
+    var count = 0
+    for (step, now) in toDevice {
+      switch step {
+      case .bytes(let bytes): device.receive(bytes, now: now)
+      case .timeout: device.handleTimeout(now: now)
+      case .submit: break
+      }
+      while let bytes = device.nextBytes(now: now) { count += bytes.count }
+    }
+    guard count >= bytesOfDevice else { throw DriveCommand.wrong("\(count) of \(bytesOfDevice) bytes") }
+  }
+}
