@@ -71,7 +71,8 @@ package struct PartitionTable: Equatable, Sendable {
   package var hasMD5 = false
 
   /// Where the table of a flash is: the first sector behind the bootloader that begins with a row,
-  /// as far as ESP-IDF allows another place than the usual one; else the usual place.
+  /// as far as ESP-IDF allows another place than the usual one; else the usual place. ESP-IDF
+  /// compiles the place into the bootloader, which does not say where.
   static func offset(in flash: [UInt8], behind bootloaderEnd: Int) -> Int {
     let candidates = stride(from: 0x1000, to: min(searchLimit, flash.count - 1), by: 0x1000)
     let found = candidates.first { $0 >= bootloaderEnd && flash[$0] == 0xAA && flash[$0 + 1] == 0x50 }

@@ -2,6 +2,7 @@ import Conformance
 import Foundation
 import SerialLink
 import Testing
+import SuiteWire
 
 /// The reports of `test` other than the page: the same hostile text.
 @Suite struct OtherReportsTests {

@@ -4,6 +4,7 @@ import SerialLink
 import Testing
 
 @testable import Reports
+import SuiteWire
 
 /// The report of `test`, from its JSON.
 @Suite struct SuitePageTests {
@@ -32,10 +33,22 @@ import Testing
 
   private func failed(_ text: String) -> Outcome { .failed([Finding(text, file: "F.swift", line: 7)]) }
 
+  private func differs(_ text: String) -> Outcome {
+    .differs([Finding(text, file: "F.swift", line: 7, isOfServer: true)])
+  }
+
+  @Test func `what a stack does in its own way is named, and is no failure`() throws {
+    let text = try PageReader(document: try page([.passed, differs("the answer was 06")])).text
+    for words in ["1 of 2 cases passed, 1 stack: differs", "≠ stack: differs", "(the answer was 06"] {
+      #expect(text.contains(words), "\(words)")
+    }
+    #expect(!text.contains("Not passed"))
+  }
+
   @Test(arguments: HostileText.corpus)
   func `text of a device stays in its cell`(text: String) throws {
     let page = try page(
-      [.passed, failed(text), .errored(text), .skipped(text)], text: text, trouble: text)
+      [.passed, failed(text), .errored(text), .skipped(text), differs(text)], text: text, trouble: text)
     let reader = try PageReader(document: page)
     #expect(Set(reader.elements.keys).isSubset(of: Self.elements), "\(reader.elements.keys)")
     #expect(!reader.attributes.contains { $0.hasPrefix("on") || $0 == "src" || $0 == "style" })
@@ -57,6 +70,34 @@ import Testing
     #expect(text.contains("\(rule): \(try #require(RuleWords.words(of: rule)))"))
     #expect(page.contains("<svg class=\"wire\"") && page.contains("class=\"fromBench\""))
     #expect(!text.contains("F.swift"))
+  }
+
+  @Test func `two bearers have a column each, and their differences come first`() throws {
+    func report(_ port: String, _ outcomes: [Outcome]) -> Report {
+      let results = zip(Suite.cases, outcomes).map {
+        CaseResult(testCase: $0, outcome: $1, duration: .milliseconds(5), transcript: [])
+      }
+      return Report(
+        rig: "port", port: port, seed: 1, startedAt: Date(timeIntervalSince1970: 0), duration: .seconds(6),
+        results: results)
+    }
+    let both = [
+      report("/dev/a", [.passed, .passed, .passed]),
+      report("ble:<A>", [failed("the answer was 7"), .passed, .skipped("needs session")]),
+    ]
+    let json = try BoardsJSONReport(both, comparison: BearerComparison(both[0], both[1])).document()
+    let text = try PageReader(document: try ReportDocument(parsing: Data(json.utf8)).html).text
+    let order = [
+      "Not passed: ", "1 difference in 2 cases of both bearers", "Differences", "/dev/a", "ble:<A>",
+      Suite.cases[0].id, "passed", "failed", "the answer was 7", "Cases of one bearer alone: 1",
+      Suite.cases[2].id,
+      "needs session", "Slowest cases",
+    ]
+    var rest = text[...]
+    for part in order {
+      let found = try #require(rest.range(of: part), "\(part) is missing behind what precedes it")
+      rest = rest[found.upperBound...]
+    }
   }
 
   @Test func `it needs nothing from elsewhere`() throws {

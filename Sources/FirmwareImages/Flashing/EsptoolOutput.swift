@@ -50,7 +50,7 @@ package struct EsptoolOutput: Equatable, Sendable {
   package mutating func receive(_ bytes: some Sequence<UInt8>) {
     for byte in bytes {
       if byte == 0x0A || byte == 0x0D {
-        if !isTooLong { take(String(decoding: line, as: UTF8.self)) }
+        if !isTooLong { receiveLine(String(decoding: line, as: UTF8.self)) }
         line = []
         isTooLong = false
       } else if line.count < Self.lineLimitBytes {
@@ -61,7 +61,7 @@ package struct EsptoolOutput: Equatable, Sendable {
     }
   }
 
-  private mutating func take(_ line: String) {
+  private mutating func receiveLine(_ line: String) {
     if let rest = line.dropping("esptool v") {
       version = rest.hasOnly("0123456789.") ? String(rest) : nil
     } else if let rest = line.dropping("Connected to "), let end = rest.firstIndex(of: " ") {

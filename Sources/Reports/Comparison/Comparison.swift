@@ -177,7 +177,7 @@ package struct Comparison: Equatable, Sendable {
       } else if decided == 0 {
         words = "skipped"
       } else if bad == 0 {
-        words = "passed"
+        words = outcomes.contains("differs") ? "stack: differs" : "passed"
       } else if bad == decided {
         words = outcomes.contains("failed") ? "failed" : "errored"
       } else {

@@ -59,7 +59,7 @@ package struct RunSet: Equatable, Sendable {
       }
       return
     }
-    notePlace(of: value)
+    addPlace(of: value)
     if let trouble = value["trouble"]?.text { troubles.append(trouble) }
     if case .array(let runs)? = value["runs"], !runs.isEmpty {
       runs.forEach { addFigures(of: $0) }
@@ -73,7 +73,7 @@ package struct RunSet: Equatable, Sendable {
   }
 
   private mutating func addSuite(_ value: JSONValue) {
-    notePlace(of: value)
+    addPlace(of: value)
     if let trouble = value["rigTrouble"]?.text { troubles.append(trouble) }
     parts.insert(value["part"]?.text ?? "")
     if case .number(let seconds)? = value["seconds"] { figures["seconds", default: []].append(seconds) }
@@ -84,7 +84,7 @@ package struct RunSet: Equatable, Sendable {
     }
   }
 
-  private mutating func notePlace(of value: JSONValue) {
+  private mutating func addPlace(of value: JSONValue) {
     let bench = value["bench"]
     let parts = [bench?["host"]?.text, bench?["kernel"]?.text, value["path"]?.text, value["rig"]?.text]
     let place = parts.compactMap(\.self).joined(separator: ", ")

@@ -3,11 +3,11 @@ import SerialLink
 
 /// A JSON report of any command, read back.
 package enum ReportDocument: Sendable {
-  /// Of `test`: a document for each board.
-  case suite([SuiteDocument])
+  /// Of `test`: a document for each board, or for each bearer of one board with their comparison.
+  case suite([SuiteDocument], BearersDocument? = nil)
   case soak(SoakDocument)
   case bench(BenchDocument)
-  /// Of `bench --journal`, `scripts/measure` and others: figures by their names.
+  /// Of `notibot-dev journal`, `scripts/dev measure` and others: figures by their names.
   case figures(title: String, JSONValue)
 
   /// The longest document. A report of many boards has some megabytes.
@@ -27,6 +27,7 @@ package enum ReportDocument: Sendable {
 
   private struct Boards: Decodable {
     var boards: [SuiteDocument]
+    var comparison: BearersDocument?
   }
 
   /// The schemas that can be read, each with its highest version.
@@ -51,7 +52,8 @@ package enum ReportDocument: Sendable {
       switch head.schema {
       case "notibot.conformance": self = .suite([try JSONDecoder().decode(SuiteDocument.self, from: data)])
       case "notibot.conformance.boards":
-        self = .suite(try JSONDecoder().decode(Boards.self, from: data).boards)
+        let document = try JSONDecoder().decode(Boards.self, from: data)
+        self = .suite(document.boards, document.comparison)
       case "notibot.soak": self = .soak(try JSONDecoder().decode(SoakDocument.self, from: data))
       case "notibot.bench": self = .bench(try JSONDecoder().decode(BenchDocument.self, from: data))
       case _:
@@ -67,7 +69,7 @@ package enum ReportDocument: Sendable {
   /// The report as one HTML file.
   package var html: String {
     switch self {
-    case .suite(let boards): SuitePage(boards: boards).document
+    case .suite(let boards, let comparison): SuitePage(boards: boards, comparison: comparison).document
     case .soak(let soak): SoakPage(soak: soak).document
     case .bench(let bench): BenchPage(bench: bench).document
     case .figures(let title, let value): FiguresPage(title: title, value: value).document

@@ -24,6 +24,7 @@ package struct SuiteDocument: Decodable, Sendable {
     package var passed: Int
     package var failed: Int
     package var errored: Int
+    package var differs: Int?
     package var skipped: Int
   }
 
@@ -67,6 +68,34 @@ package struct SuiteDocument: Decodable, Sendable {
   }
 }
 
+/// What the two bearers of one board answer differently: the member `comparison` of a report of
+/// `test`.
+package struct BearersDocument: Decodable, Sendable {
+  package struct Column: Decodable, Sendable {
+    package var outcome: String
+    package var finding: String?
+    package var answers: [String]
+  }
+
+  package struct Difference: Decodable, Sendable {
+    package var id: String
+    package var title: String
+    package var columns: [Column]
+  }
+
+  package struct Single: Decodable, Sendable {
+    package var id: String
+    package var bearer: String
+    package var reason: String
+  }
+
+  package var bearers: [String]
+  package var compared: Int
+  package var differences: [Difference]
+  package var singles: [Single]
+  package var undecided: Int
+}
+
 /// The computer and the program of a run.
 package struct Environment: Decodable, Equatable, Sendable {
   package var notibot: String
@@ -86,7 +115,7 @@ package struct Bucket: Codable, Equatable, Sendable {
 }
 
 /// The state of a run at a time; counts are since its start.
-package struct Sample: Codable, Equatable, Sendable {
+package struct RunSample: Codable, Equatable, Sendable {
   package var seconds: Double
   package var delivered: Int
   package var resends: Int
@@ -139,7 +168,7 @@ package struct SoakDocument: Decodable, Sendable {
   package var residentBytesStart: Int
   package var residentBytesEnd: Int
   package var histogram: [Bucket]?
-  package var samples: [Sample]?
+  package var samples: [RunSample]?
   package var events: [RunEvent]?
 }
 
@@ -162,6 +191,6 @@ package struct BenchDocument: Decodable, Sendable {
   package var lineShare: Double?
   package var roundTripMicroseconds: Percentiles?
   package var histogram: [Bucket]?
-  package var samples: [Sample]?
+  package var samples: [RunSample]?
   package var runs: [JSONValue]?
 }

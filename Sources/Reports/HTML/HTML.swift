@@ -36,7 +36,8 @@ package struct HTML: Equatable, Sendable {
 
   /// Classes of the style sheet: words of this program, never of a device.
   package enum StaticClasses: String, Sendable {
-    case passed, failed, errored, skipped, verdict, matrix, facts, number, muted, wire, chart, bar, axis
+    case passed, failed, errored, differs, skipped, verdict, matrix, facts, number, muted, wire, chart, bar,
+      axis
     case line1, line2, better, worse, same, finding, rule, identifier, fromBench, fromPeer, remark, lane
   }
 

@@ -23,14 +23,14 @@ package enum ReportStyle {
     table{border-collapse:collapse;width:100%}
     th,td{border-bottom:1px solid var(--edge);padding:.25rem .5rem;text-align:left;vertical-align:top}
     th{font-weight:600}td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
-    .passed{color:var(--good)}.failed{color:var(--bad)}.errored{color:var(--rig)}.skipped{color:var(--skip)}
+    .passed{color:var(--good)}.failed{color:var(--bad)}.errored{color:var(--rig)}.skipped,.differs{color:var(--skip)}
     .better{color:var(--good)}.worse{color:var(--bad)}.same,.muted{color:var(--dim)}
     .matrix{display:grid;grid-template-columns:repeat(auto-fill,minmax(7.2rem,1fr));gap:.25rem;
     list-style:none;padding:0;margin:0}
     .matrix li{border:1px solid var(--edge);border-radius:.25rem;padding:.1rem .35rem;font-size:.82rem;
     white-space:nowrap;color:var(--ink)}
     .matrix .passed{background:var(--goodfill)}.matrix .failed{background:var(--badfill);font-weight:700}
-    .matrix .errored{background:var(--rigfill);font-weight:700}.matrix .skipped{background:var(--skipfill)}
+    .matrix .errored{background:var(--rigfill);font-weight:700}.matrix .skipped,.matrix .differs{background:var(--skipfill)}
     .matrix a{color:inherit}
     article{border:1px solid var(--edge);border-radius:.3rem;padding:.2rem 1rem 1rem;margin:1rem 0}
     .finding{border-left:.25rem solid var(--bad);padding-left:.7rem;margin:.4rem 0;white-space:pre-wrap}

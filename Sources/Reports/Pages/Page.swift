@@ -74,7 +74,7 @@ enum Page {
   /// Rates and memory of a run over its time.
   ///
   /// - Parameter marks: when sessions began after the first one, in seconds.
-  static func overTime(_ samples: [Sample], marks: [Double] = []) -> [HTML] {
+  static func overTime(_ samples: [RunSample], marks: [Double] = []) -> [HTML] {
     let rates = zip(samples, samples.dropFirst()).compactMap { before, after -> (x: Double, y: Double)? in
       let time = after.seconds - before.seconds
       return time > 0 ? (after.seconds, Double(after.delivered - before.delivered) / time) : nil

@@ -129,7 +129,7 @@ struct BenchPage {
   }
 }
 
-/// A report with figures only: `bench --journal`, `scripts/measure`.
+/// A report with figures only: `notibot-dev journal`, `scripts/dev measure`.
 struct FiguresPage {
   static let figuresLimit = 2000
 

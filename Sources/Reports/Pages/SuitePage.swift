@@ -10,12 +10,15 @@ struct SuitePage {
   static let listedLimit = 100
 
   let boards: [SuiteDocument]
+  /// If they are the bearers of one board.
+  var comparison: BearersDocument?
 
   var document: String {
     let title = "Notibot conformance: \(boards.map(\.port).prefix(3).joined(separator: ", "))"
     var budget = Budget()
     return Page.document(
-      title: title, [verdict] + [boardTable] + boards.enumerated().flatMap { board($1, $0, &budget) })
+      title: title,
+      [verdict, differences, boardTable, singles] + boards.enumerated().flatMap { board($1, $0, &budget) })
   }
 
   /// Bytes spent on failures so far.
@@ -23,7 +26,9 @@ struct SuitePage {
     var spentBytes = 0
   }
 
-  private var isGood: Bool { boards.allSatisfy { Self.isGood($0) } && !boards.isEmpty }
+  private var isGood: Bool {
+    boards.allSatisfy { Self.isGood($0) } && !boards.isEmpty && comparison?.differences.isEmpty ?? true
+  }
 
   private static func isGood(_ board: SuiteDocument) -> Bool {
     board.rigTrouble == nil && board.totals.failed + board.totals.errored == 0
@@ -33,6 +38,13 @@ struct SuitePage {
   private var part: String { boards.compactMap(\.part).first.map { " (\($0))" } ?? "" }
 
   private var verdict: HTML {
+    if let comparison {
+      let count = comparison.differences.count
+      return Page.verdict(
+        isGood,
+        "\(count) \(count == 1 ? "difference" : "differences") in \(comparison.compared) cases of both bearers",
+        boards.compactMap(\.rigTrouble))
+    }
     guard boards.count == 1 else {
       let bad = boards.count { !Self.isGood($0) }
       return Page.verdict(
@@ -46,19 +58,68 @@ struct SuitePage {
   }
 
   static func sentence(_ totals: SuiteDocument.Totals) -> String {
-    let parts = [(totals.failed, "failed"), (totals.errored, "errored"), (totals.skipped, "skipped")]
+    let parts = [
+      (totals.failed, "failed"), (totals.errored, "errored"), (totals.differs ?? 0, "stack: differs"),
+      (totals.skipped, "skipped"),
+    ]
     let others = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return (["\(totals.passed) of \(totals.run) cases passed"] + others).joined(separator: ", ")
+  }
+
+  /// A column for each bearer.
+  private var differences: HTML {
+    guard let comparison, !comparison.differences.isEmpty else { return .empty }
+    let rows = comparison.differences.prefix(Self.listedLimit).map { difference -> [HTML] in
+      let columns = difference.columns.map { column -> HTML in
+        let more = [column.finding] + column.answers.map { "answers \($0)" }
+        return .all(
+          [.element(.span, [.classes(Self.color(column.outcome))], column.outcome)]
+            + more.compactMap { $0.map { .element(.p, [.classes(.muted)], clipped($0)) } })
+      }
+      return [
+        .all([
+          .element(.span, [.classes(.identifier)], difference.id),
+          .element(.p, [.classes(.muted)], difference.title),
+        ])
+      ] + columns
+    }
+    let omitted = comparison.differences.count - rows.count
+    return Page.section(
+      "Differences",
+      [
+        Page.table(["case"] + comparison.bearers, rows),
+        omitted > 0 ? .element(.p, [], "\(omitted) further ones are in the JSON report.") : .empty,
+      ])
+  }
+
+  /// The cases that one bearer alone has run.
+  private var singles: HTML {
+    guard let comparison, !comparison.singles.isEmpty else { return .empty }
+    let rows = comparison.singles.prefix(Self.casesLimit).map { single -> [HTML] in
+      [
+        .element(.span, [.classes(.identifier)], single.id), .text(single.bearer),
+        .text(clipped(single.reason)),
+      ]
+    }
+    return Page.folded(
+      "Cases of one bearer alone: \(comparison.singles.count)",
+      [Page.table(["case", "bearer", "why not the other"], rows)])
   }
 
   private var boardTable: HTML {
     guard boards.count > 1 else { return .empty }
     return Page.table(
-      ["board", "passed", "failed", "errored", "skipped", "time"], numbers: [1, 2, 3, 4, 5],
+      [
+        comparison == nil ? "board" : "bearer", "passed", "failed", "errored", "stack: differs", "skipped",
+        "time",
+      ],
+      numbers: [1, 2, 3, 4, 5, 6],
       boards.enumerated().map { index, board in
         let totals = board.totals
         return [.element(.a, [.link(toID: "board-\(index)")], board.port)]
-          + [totals.passed, totals.failed, totals.errored, totals.skipped].map { HTML.text("\($0)") }
+          + [totals.passed, totals.failed, totals.errored, totals.differs ?? 0, totals.skipped].map {
+            HTML.text("\($0)")
+          }
           + [.text(Page.seconds(board.seconds))]
       })
   }
@@ -160,17 +221,19 @@ struct SuitePage {
       .element(
         .p, [.classes(.muted)],
         "A cell is a rule of docs/PROTOCOL.md: the cases that passed, of those that name it. "
-          + "✓ passed, ✗ failed, ! rig error, – skipped."),
+          + "✓ passed, ✗ failed, ! rig error, ≠ stack: differs, – skipped."),
       .element(.ul, [.classes(.matrix)], cells),
     ])
   }
 
   private func cases(_ board: SuiteDocument, _ index: Int) -> HTML {
     let rows = board.cases.prefix(Self.casesLimit).map { entry -> [HTML] in
-      let reason = entry.outcome == "skipped" ? entry.details.first.map { " (\($0))" } ?? "" : ""
+      let isExplained = entry.outcome == "skipped" || entry.outcome == "differs"
+      let reason = isExplained ? entry.details.first.map { " (\($0))" } ?? "" : ""
       return [
         .element(
-          .span, [.classes(Self.color(entry.outcome))], "\(Self.mark(entry.outcome)) \(entry.outcome)"),
+          .span, [.classes(Self.color(entry.outcome))],
+          Self.mark(entry.outcome) + " " + Self.words(entry.outcome)),
         .element(.span, [.classes(.identifier)], entry.id), .text(entry.title + clipped(reason)),
         .text(String(format: "%.1f", entry.seconds * 1000)),
       ]
@@ -217,15 +280,18 @@ struct SuitePage {
   }
 
   static func mark(_ outcome: String) -> String {
-    ["passed": "✓", "failed": "✗", "errored": "!", "skipped": "–"][outcome] ?? "?"
+    ["passed": "✓", "failed": "✗", "errored": "!", "differs": "≠", "skipped": "–"][outcome] ?? "?"
   }
+
+  private static func words(_ outcome: String) -> String { outcome == "differs" ? "stack: differs" : outcome }
 
   static func color(_ outcome: String) -> HTML.StaticClasses {
     HTML.StaticClasses(rawValue: outcome) ?? .muted
   }
 
   private static func worst(of entries: [SuiteDocument.Entry]) -> String {
-    ["failed", "errored", "passed"].first { word in entries.contains { $0.outcome == word } } ?? "skipped"
+    ["failed", "errored", "passed", "differs"].first { word in entries.contains { $0.outcome == word } }
+      ?? "skipped"
   }
 
   /// By chapter as in PROTOCOL.md, then by number.
