@@ -112,8 +112,9 @@ package enum Gateway {
           throw JournalError(.displaced(text, isSaved: false), path: folder.outbox, operation: "open")
         }
       }
-      options.willTakePresses = { presses in try opened.files?.desk.take(presses) }
-      options.willRenew = { source in try store.noteRenewal(source) }
+      options.willTakePresses = { presses in try opened.files?.desk.accept(presses) }
+      options.willTakeDismissals = { numbers in try opened.files?.desk.receive(dismissals: numbers) }
+      options.willRenew = { source in try store.recordRenewal(source) }
       if let step { options.journalStep = { step() } }
       return options
     }()
@@ -147,7 +148,7 @@ package enum Gateway {
         throw error
       }
       guard let current = running else { return try store.write([]) }
-      await current.service.noteOutboxFull()
+      await current.service.handleOutboxFull()
       do {
         try await DiskRoom.wait(in: folder.path)
       } catch {
@@ -161,8 +162,8 @@ package enum Gateway {
   private static func serve(
     _ service: GatewayService, _ forwarder: Forwarder, stop: () async -> Void
   ) async throws {
-    let reports = Task { for await report in forwarder.reports { await service.take(report) } }
-    let changes = Task { for await change in forwarder.changes { await service.note(change) } }
+    let reports = Task { for await report in forwarder.reports { await service.receive(report) } }
+    let changes = Task { for await change in forwarder.changes { await service.receive(change) } }
     // Ends with the forwarder or by a cancellation.
     let outcome: Result<Void, any Error>
     do {
@@ -172,7 +173,7 @@ package enum Gateway {
       outcome = .failure(error)
     }
     if case .failure(let error as NotibotError) = outcome, error.isDiskFull, !Task.isCancelled {
-      await service.noteOutboxFull()
+      await service.handleOutboxFull()
     } else {
       await stop()
     }
@@ -185,15 +186,18 @@ package enum Gateway {
   /// A service and its servers.
   private struct Running {
     var service: GatewayService
+    var keeper: CertificateKeeper
     var apns: PushServer
     var http: HTTPServer?
     var commands: HTTPServer
 
     func stop() async {
       await service.stop()
-      await apns.stop()
-      await http?.stop()
-      await commands.stop()
+      await keeper.stop()
+      async let apns: Void = apns.stop()
+      async let http: Void? = http?.stop()
+      async let commands: Void = commands.stop()
+      _ = await (apns, http, commands)
     }
   }
 
@@ -202,13 +206,15 @@ package enum Gateway {
     _ ready: @Sendable (Addresses) -> Void
   ) async throws -> Running {
     let commands = try await HTTPServer.start(atSocket: folder.socket, service: service)
-    let apns = try await PushServer.start(at: configuration.apns, folder: folder, service: service)
+    let keeper = try await CertificateKeeper.open(folder, eventLoop: service.eventLoop, warn: service.warn)
+    await service.use(keeper)
+    let apns = try await PushServer.start(at: configuration.apns, keeper: keeper, service: service)
     var http: HTTPServer?
     if let place = configuration.http { http = try await HTTPServer.start(at: place, service: service) }
     ready(
       Addresses(
         apns: text(apns.address), http: http.map { text($0.address) }, socket: folder.socket))
-    return Running(service: service, apns: apns, http: http, commands: commands)
+    return Running(service: service, keeper: keeper, apns: apns, http: http, commands: commands)
   }
 
   private static func text(_ address: SocketAddress?) -> String {

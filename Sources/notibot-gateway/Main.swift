@@ -1,5 +1,6 @@
 #if Gateway
 import ArgumentParser
+import CBuildNote
 import Foundation
 import NotibotGateway
 import SerialLink
@@ -12,7 +13,7 @@ struct GatewayProgram: AsyncParsableCommand {
     abstract: "Receive push notifications as APNs does, and show them on a Notibot.",
     discussion: FailureKind.helpTable(
       of: FailureKind.allCases.filter { ![.testFailed, .flashingFailed].contains($0) }),
-    version: "0.1.0",
+    version: "0.1.0" + String(cString: notibot_build_note()),
     subcommands: [
       InitCommand.self, RunCommand.self, TrustCommand.self, TokenCommand.self, MuteCommand.self,
       PushCommand.self, PushesCommand.self, ActionsCommand.self, RegisterCommand.self, StatusCommand.self,

@@ -32,64 +32,13 @@ struct RunCommand: AsyncParsableCommand {
           "apns": .string(addresses.apns), "http": addresses.http.map { .string($0) } ?? .null,
           "socket": .string(addresses.socket), "pid": .whole(getpid()),
         ]).line
-        Termination.noteServing()
+        Termination.markServing()
         output.put(line + "\n")
         guard let killStep else { return }
         output.finish()
         killStep.arm()
       }
     }
-  }
-}
-
-/// `notibot-gateway push`: a payload from a file.
-struct PushCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "push", abstract: "Send a payload from a file, such as FILE.apns, to the running gateway.",
-    discussion: "The topic is that of --topic, or the file's key \"Simulator Target Bundle\".")
-
-  @OptionGroup var options: FolderOptions
-
-  @Option(help: ArgumentHelp("Topic.", valueName: "bundle-id"))
-  var topic: String?
-
-  @Argument(help: ArgumentHelp("File with the JSON of a push.", valueName: "file"))
-  var file: String
-
-  func run() async throws {
-    Termination.release()
-    let bytes = try PrivateFile.read(file, limitBytes: PushHead.bodyLimitBytes)
-    guard case .object(var members)? = try? JSONValue(parsing: bytes, limitBytes: bytes.count) else {
-      throw GatewayFailure(.usage, "\(file) is not a JSON object")
-    }
-    // The key names the topic, and is not part of the push.
-    let named = members.removeValue(forKey: "Simulator Target Bundle")?.string
-    guard let topic = topic ?? named, topic.allSatisfy({ $0.isLetter || $0.isNumber || ".-_".contains($0) })
-    else { throw GatewayFailure(.usage, "the topic is missing", remedy: "use --topic") }
-    let answer = try await CommandClient.request(
-      "POST", "/v1/push?topic=\(topic)", body: Array(JSONValue.object(members).line.utf8), to: options.folder)
-    GatewayProgram.data(answer.body)
-    guard answer.status == 200 else {
-      throw GatewayFailure(.usage, "the push was refused (\(answer.status))")
-    }
-  }
-}
-
-/// `notibot-gateway pushes`.
-struct PushesCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "pushes",
-    abstract: "List the last pushes of the running gateway, one line of JSON each, without their texts.")
-
-  @OptionGroup var options: FolderOptions
-
-  @Option(help: ArgumentHelp("Number of pushes, 1-1000.", valueName: "number"))
-  var last = 20
-
-  func run() async throws {
-    Termination.release()
-    let answer = try await CommandClient.request("GET", "/v1/pushes?last=\(last)", to: options.folder)
-    GatewayProgram.data(answer.body)
   }
 }
 

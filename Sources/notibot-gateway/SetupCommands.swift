@@ -6,7 +6,7 @@ import NotibotGateway
 import SerialLink
 
 /// `notibot-gateway init`: folder, certificates, configuration.
-struct InitCommand: ParsableCommand {
+struct InitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Create the folder, the certificates and the configuration.")
 
@@ -20,18 +20,26 @@ struct InitCommand: ParsableCommand {
       "Additional address or host name of the certificate; repeatable.", valueName: "name"))
   var name: [String] = []
 
-  @Option(help: ArgumentHelp("Profile to copy into the folder; repeatable.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "Profile to copy into the folder, a file or one of \(KnownProfiles.names); repeatable.",
+      valueName: "name"))
   var profile: [String] = []
 
-  @Flag(help: "Replace an existing server certificate.")
+  @Flag(help: "Replace an existing server certificate: another end, or other names. Its key stays.")
   var renew = false
 
-  func run() throws {
+  func run() async throws {
     Termination.release()
     let folder = options.folder
     try folder.prepare()
-    if renew || !FileManager.default.fileExists(atPath: folder.certificate) {
-      try Certificates.make(in: folder, names: ["127.0.0.1", "::1", "localhost"] + name)
+    let isThere = FileManager.default.fileExists(atPath: folder.certificate)
+    guard renew || !isThere || name.isEmpty else {
+      throw GatewayFailure(.usage, "\(folder.certificate) exists", remedy: "add --renew to replace it")
+    }
+    if renew || !isThere {
+      let names = ["127.0.0.1", "::1", "localhost"] + name
+      try await Certificates.make(in: folder, names: isThere && name.isEmpty ? nil : names)
     }
     if !FileManager.default.fileExists(atPath: folder.configuration) {
       try PrivateFile.write(
@@ -56,13 +64,21 @@ struct InitCommand: ParsableCommand {
   }
 
   private func copy(_ path: String, to folder: GatewayFolder) throws {
-    let bytes = try PrivateFile.read(path, limitBytes: TopicProfile.fileLimitBytes)
+    let known = KnownProfiles.all[path]
+    var bytes = known ?? []
+    if known == nil {
+      do throws(GatewayFailure) {
+        bytes = try PrivateFile.read(path, limitBytes: TopicProfile.fileLimitBytes)
+      } catch {
+        throw GatewayFailure(error.kind, error.message, remedy: "use a file or one of \(KnownProfiles.names)")
+      }
+    }
     do {
       _ = try TopicProfile(parsing: bytes)
     } catch {
       throw GatewayFailure(.usage, "cannot read \(path): \(error)")
     }
-    let name = URL(filePath: path).lastPathComponent
+    let name = known == nil ? URL(filePath: path).lastPathComponent : path + ".json"
     try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: folder.profiles + "/" + name)
   }
 }
@@ -102,12 +118,16 @@ struct TrustCommand: ParsableCommand {
     guard let team, let keyID, !topic.isEmpty else {
       throw GatewayFailure(.usage, "a key needs --team, --key-id and --topic")
     }
+    try check("team", team, KeyName.problem)
+    try check("key id", keyID, KeyName.problem)
+    for topic in topic { try check("topic", topic, Topic.problem) }
     let bytes =
       try key == "-"
       ? Array(FileHandle.standardInput.read(upToCount: 8192) ?? Data())
       : PrivateFile.read(key, limitBytes: 8192)
     guard let publicKey = ProviderKey.publicKey(inPEM: String(decoding: bytes, as: UTF8.self)) else {
-      throw GatewayFailure(.usage, "\(key) is not a P-256 key in PEM")
+      throw GatewayFailure(
+        .usage, "\(key) has no P-256 key in PEM", remedy: "it begins with -----BEGIN PRIVATE KEY-----")
     }
     keys.removeAll { $0.teamID == team && $0.keyID == keyID }
     keys.append(TrustedKey(teamID: team, keyID: keyID, topics: topic, publicKey: publicKey))
@@ -123,6 +143,7 @@ struct TokenCommand: AsyncParsableCommand {
 
   /// Issues a token, and returns its 64 digits.
   static func issue(topic: String, name: String, in folder: GatewayFolder) throws -> String {
+    try check("topic", topic, Topic.problem)
     var tokens = try GatewayTables.readTokens(folder.tokens)
     guard tokens.all.count < DeviceTokens.limit else {
       throw GatewayFailure(.usage, "there are \(DeviceTokens.limit) tokens already")
@@ -238,6 +259,7 @@ struct MuteCommand: ParsableCommand {
     }
     mutes.removeAll { $0.topic == topic && $0.thread == group }
     if !off {
+      try check("topic", topic, Topic.problem)
       guard mutes.count < 1000 else {
         throw GatewayFailure(.usage, "1000 topics and groups are muted already")
       }
@@ -248,6 +270,14 @@ struct MuteCommand: ParsableCommand {
     }
     try GatewayTables.write(mutes, to: folder.mutes)
   }
+}
+
+/// Throws if a name that the user gave can never match.
+private func check(_ kind: String, _ name: String, _ problem: (String) -> (words: String, remedy: String)?)
+  throws
+{
+  guard let (words, remedy) = problem(name) else { return }
+  throw GatewayFailure(.usage, "the \(kind) '\(name)' can never match: \(words)", remedy: remedy)
 }
 
 extension WallTime {

@@ -30,14 +30,14 @@ enum Termination {
     Thread.detachNewThread {
       while true {
         let isEnding = state.withLock { $0.number != nil }
-        signals.wait(limitMs: isEnding ? 100 : -1).forEach(take)
+        signals.wait(limitMs: isEnding ? 100 : -1).forEach(handleSignal)
         endIfLate()
       }
     }
   }
 
   /// From now on there are senders to answer at the end.
-  static func noteServing() { state.withLock { $0.isServing = true } }
+  static func markServing() { state.withLock { $0.isServing = true } }
 
   /// Ends the process if something keeps it from ending properly, such as a file system that does
   /// not answer.
@@ -58,7 +58,7 @@ enum Termination {
     watched.withLock { $0?.release() }
   }
 
-  private static func take(_ number: Int32) {
+  private static func handleSignal(_ number: Int32) {
     let (cancel, isSecond) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
       if let at = state.at { return (nil, ContinuousClock.now - at > .milliseconds(500)) }
       state.number = number

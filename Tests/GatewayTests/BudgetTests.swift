@@ -8,9 +8,7 @@ struct BudgetTests {
 
   /// A message of a program of this computer.
   private static func message(_ number: Int, name: String? = nil) throws -> IntakePush {
-    let fields = name.map { [(name: "x-message-id", value: $0)] } ?? []
-    let request = try PublishRequest(
-      method: "POST", path: "/t\(number)", fields: fields, body: Array("m".utf8))
+    let request = try Script.request("/t\(number)", name.map { [("x-message-id", $0)] } ?? [], body: "m")
     return request.push(id: "m-\(number)", now: WallTime(seconds: 1_700_000_000))
   }
 
@@ -38,6 +36,11 @@ struct BudgetTests {
     let outcomes = try (1...7).map { world.send(try Self.message($0)) }
     #expect(outcomes == Array(repeating: .shown, count: 6) + [.unavailable])
     #expect(world.machine.fullTables.count == 1)
+    let replacement = try Script.request("/t1/m-1").push(id: "n", now: world.now)
+    #expect(world.send(replacement) == .replaced, "it needs no room")
+    let removal = try Script.request("/t1/m-1", method: "DELETE").push(id: "r", now: world.now)
+    #expect(world.send(removal) == .removed)
+    #expect(world.send(try Self.message(8)) == .shown, "the removal made room")
     #expect(world.send(Self.push(1)) == .shown)
     #expect(world.send(Self.push(2)) == .shown)
     #expect(world.machine.fullTables == ["the outbox is full: 8 notifications"])
@@ -60,15 +63,15 @@ struct BudgetTests {
     #expect(world.send(Self.push(1)) == .duplicate)
     #expect(world.send(try Self.message(5, name: "n5")) == .duplicate)
     world.pass(milliseconds: 5000)
-    #expect(world.send(try Self.message(5, name: "n5")) == .shown)
+    #expect(world.send(try Self.message(5, name: "n5")) == .replaced)
   }
 
-  @Test func `clears of messages leave half of the memory for those of senders`() throws {
+  @Test func `clears of messages leave the memory for those of senders`() throws {
     var options = IntakeMachine.Options()
     options.suppressedLimit = 4
     var world = World(options: options)
     for number in 1...9 {
-      let request = try PublishRequest(method: "DELETE", path: "/t/s\(number)", fields: [], body: [])
+      let request = try Script.request("/t/s\(number)", method: "DELETE", body: "")
       _ = world.send(request.push(id: "d-\(number)", now: world.now))
     }
     #expect(world.send(World.push(1, .clear(["a"], timestamp: nil))) == .nothing)

@@ -61,7 +61,7 @@ struct CalendarTests {
       switch record {
       case .key(_, _, let at, _): #expect(at == wall)
       case .suppressed(_, let until): #expect(until == wall.adding(milliseconds: 600_000))
-      case .item, .forgetItem, .forgetKey, .badge, .shown: break
+      case .item, .forgetItem, .forgetKey, .badge, .shown, .delayed, .forgetDelayed: break
       }
     }
   }

@@ -73,10 +73,10 @@ struct IntakeCrashWorld {
   private mutating func commit() {
     guard !submissions.isEmpty else { return }
     let (operation, id) = submissions.removeFirst()
-    results.append((id, take(operation)))
+    results.append((id, apply(operation)))
   }
 
-  private mutating func take(_ operation: IntakeMachine.Operation) -> IntakeMachine.Result {
+  private mutating func apply(_ operation: IntakeMachine.Operation) -> IntakeMachine.Result {
     switch operation {
     case .add(let notification, let key):
       if let key, let number = keys[key] { return .done(number) }

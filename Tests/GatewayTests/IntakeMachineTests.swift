@@ -24,7 +24,7 @@ import Testing
   func `a repetition is answered with the first one's id and not shown`(milliseconds: Int64) {
     var world = World()
     #expect(world.send(World.push(1, Self.show("a"))) == .shown)
-    world.machine.noteGone(1)
+    world.machine.handleGone(1)
     world.pass(milliseconds: milliseconds)
     var again = World.push(1, Self.show("a"))
     again.apnsID = "other"
@@ -132,7 +132,7 @@ import Testing
   @Test func `an item that left the display is shown as a new one`() {
     var world = World()
     #expect(world.send(World.push(1, Self.show("a", "x"))) == .shown)
-    world.machine.noteGone(1)
+    world.machine.handleGone(1)
     world.receive(World.push(2, Self.show("b", "x")))
     #expect(world.pending == ["+b"])
     world.settle()
@@ -149,7 +149,7 @@ import Testing
   @Test func `an item that left before its addition was answered is not remembered`() {
     var world = World()
     let ticket = world.receive(World.push(1, Self.show("a", "x")))
-    world.machine.noteGone(8)
+    world.machine.handleGone(8)
     world.complete(.done(8))
     #expect(world.outcomes[ticket] == .shown)
     #expect(world.machine.itemsCount == 0 && world.contents.items.isEmpty)
@@ -219,8 +219,8 @@ import Testing
 
   // MARK: Live Activities
 
-  static func state(_ text: String, _ timestamp: Int64) -> PushMeaning {
-    .activity(World.item(text, identifier: "a"), timestamp: timestamp)
+  static func state(_ text: String, _ timestamp: Int64, isStart: Bool = false) -> PushMeaning {
+    .activity(World.item(text, identifier: "a"), timestamp: timestamp, isStart: isStart)
   }
 
   @Test func `an activity is written once a second, with its last state`() {
@@ -253,6 +253,74 @@ import Testing
     #expect(world.send(World.push(4, Self.state("late", 11))) == .outdated)
     world.pass(milliseconds: 1000)
     #expect(world.send(World.push(5, Self.state("next", 13))) == .shown)
+  }
+
+  @Test func `a state with the time of the newest one is newer, but not after the end`() {
+    var world = World()
+    #expect(world.send(World.push(1, Self.state("processing", 10))) == .shown)
+    world.pass(milliseconds: 1000)
+    #expect(world.send(World.push(2, Self.state("done", 10))) == .replaced)
+    #expect(world.send(World.push(3, .clear(["a"], timestamp: 10))) == .removed)
+    #expect(world.send(World.push(4, Self.state("late", 10))) == .outdated)
+    #expect(world.send(World.push(5, Self.state("late start", 9, isStart: true))) == .outdated)
+    world.pass(milliseconds: 1000)
+    #expect(world.send(World.push(6, Self.state("again", 10, isStart: true))) == .shown)
+  }
+
+  // MARK: Groups that are read together
+
+  static func member(_ group: String, isReadTogether: Bool = true) -> GroupMember {
+    GroupMember(group: [1], app: "A", displayGroup: group, text: "", isReadTogether: isReadTogether)
+  }
+
+  /// Four items of topic `t`: 1 and 2 in group `g`, 3 in `h`, and 4 in `g` with a question.
+  static func grouped(isReadTogether: Bool = true) -> World {
+    var world = World()
+    for (key, group) in [(1, "g"), (2, "g"), (3, "h"), (4, "g")] as [(UInt8, String)] {
+      var item = World.item("\(key)")
+      item.member = member(group, isReadTogether: isReadTogether)
+      if key == 4 { item.question = DecisionWorld.question() }
+      _ = world.send(World.push(key, .show(item), badge: Int(key)))
+    }
+    return world
+  }
+
+  @Test func `an item that is dismissed takes its group along, but no question`() {
+    var world = Self.grouped()
+    world.machine.receiveReading(of: 1, isGone: true)
+    world.machine.handleGone(1)
+    world.drain()
+    #expect(world.pending == ["-2"])
+    world.settle()
+    #expect(world.contents.items.map(\.number).sorted() == [3, 4] && world.machine.badges == ["t": 4])
+    // A press of an item that asks nothing reads it too.
+    world.machine.receiveReading(of: 3, isGone: false)
+    world.drain()
+    #expect(world.pending == ["-3"])
+  }
+
+  @Test func `the badge is 0 when the last item of the topic was read`() {
+    var world = World()
+    var item = World.item("a")
+    item.member = Self.member("g")
+    _ = world.send(World.push(1, .show(item), badge: 3))
+    world.machine.receiveReading(of: 7, isGone: true, summaryOf: Self.member("g"))
+    world.drain()
+    #expect(world.pending == ["-1"] && world.machine.badges == ["t": 0])
+    var other = Self.grouped(isReadTogether: false)
+    other.machine.receiveReading(of: 1, isGone: true)
+    other.drain()
+    #expect(other.pending.isEmpty && other.machine.badges == ["t": 4])
+  }
+
+  @Test func `each verdict that shows nothing is explained`() {
+    let silent: Set<IntakeOutcome> = [.shown, .replaced, .removed, .nothing, .delayed]
+    for outcome in IntakeOutcome.allCases { #expect((outcome.remark == nil) == silent.contains(outcome)) }
+    var options = IntakeMachine.Options()
+    for (perMinute, seconds) in [(60, 1), (1, 60), (7, 9), (600, 1), (0, 1)] as [(Int64, Int)] {
+      options.pushesPerMinute = perMinute
+      #expect(options.paceSeconds == seconds)
+    }
   }
 
   @Test func `the end of an activity drops a state that is held`() {
@@ -321,7 +389,7 @@ import Testing
   @Test func `an unknown result is ignored`() {
     var world = World()
     world.machine.complete(99, .done(1), now: world.now)
-    world.machine.noteGone(5)
+    world.machine.handleGone(5)
     #expect(world.machine.nextAction() == nil)
   }
 }

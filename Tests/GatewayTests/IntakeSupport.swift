@@ -49,12 +49,13 @@ struct IntakeWorld {
   @discardableResult
   mutating func receive(_ push: IntakePush) -> UInt64 {
     lastTicket += 1
-    machine.receive(
-      push, ticket: IntakeMachine.Ticket(lastTicket),
-      at: Moment(
-        now: now, wall: now.adding(milliseconds: wallLeadMs), local: local, isBoardUp: isBoardUp))
+    machine.receive(push, ticket: IntakeMachine.Ticket(lastTicket), at: moment)
     drain()
     return lastTicket
+  }
+
+  var moment: Moment {
+    Moment(now: now, wall: now.adding(milliseconds: wallLeadMs), local: local, isBoardUp: isBoardUp)
   }
 
   /// The same, and the outbox takes everything. Returns the outcome.
@@ -86,13 +87,15 @@ struct IntakeWorld {
 
   mutating func pass(milliseconds: Int64) {
     now = now.adding(milliseconds: milliseconds)
-    if let deadline = machine.nextDeadline, deadline <= now {
-      machine.handleTimeout(now: now)
-      drain()
-    }
+    if let deadline = machine.nextDeadline, deadline <= now { wake() }
   }
 
-  private mutating func drain() {
+  mutating func wake() {
+    machine.handleTimeout(at: moment)
+    drain()
+  }
+
+  mutating func drain() {
     while let action = machine.nextAction() {
       switch action {
       case .submit(let operation, let id): submissions.append((operation, id))
@@ -132,6 +135,8 @@ struct IntakeWorld {
       case .suppressed(let target, let until): contents.suppressed[target] = until
       case .badge(let topic, let value): contents.badges[topic] = value
       case .shown(let group, let day): contents.shownDays[group] = day
+      case .delayed(let target, let delay): contents.delayed[target] = delay.line
+      case .forgetDelayed(let target): contents.delayed[target] = nil
       }
     }
     return contents

@@ -25,15 +25,26 @@ import Testing
   static func meaning(
     _ json: String, _ profile: TopicProfile = TopicProfile(name: "p", app: "App"), _ head: PushHead = head()
   ) throws -> PushMeaning {
-    let payload = try #require(PushPayload(parsing: Array(json.utf8), limitBytes: 4096))
-    return profile.meaning(of: payload, head, now: now)
+    try reading(json, profile, head).meaning
+  }
+
+  static func reading(
+    _ json: String, _ profile: TopicProfile = TopicProfile(name: "p", app: "App"), _ head: PushHead = head(),
+    now: WallTime = now
+  ) throws -> PushReading {
+    try profile.reading(of: Array(json.utf8), head, now: now)
+  }
+
+  /// The places of what is said about a push.
+  static func places(_ json: String, _ profile: TopicProfile, _ head: PushHead = head()) throws -> [String] {
+    try reading(json, profile, head).remarks.map(\.place)
   }
 
   static func item(
     _ json: String, _ profile: TopicProfile = TopicProfile(name: "p", app: "App"), _ head: PushHead = head()
   ) throws -> DisplayItem? {
     switch try meaning(json, profile, head) {
-    case .show(let item), .activity(let item, _): item
+    case .show(let item), .activity(let item, _, _): item
     case .clear, .clearTopic, .nothing: nil
     }
   }
@@ -102,31 +113,6 @@ import Testing
         == .clear(["approval-approval-123"], timestamp: nil))
   }
 
-  @Test func `a Live Activity is one silent item`() throws {
-    let json =
-      #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"status":"processing","currentOperation":"Running tests...","elapsedSeconds":120,"todoProgress":{"completed":3,"total":7,"currentTask":"Fix authentication"}},"stale-date":1234568190}}"#
-    guard case .activity(let item, let timestamp) = try Self.meaning(json, try Self.profile("codingbridge"))
-    else {
-      Issue.record("not an activity")
-      return
-    }
-    #expect(timestamp == 1_234_567_890)
-    #expect(item.notification.title == "Processing")
-    #expect(item.notification.text == "3/7 Fix authentication · Running tests...")
-    #expect(item.notification.details.level == .passive && item.notification.details.flags == 1)
-    #expect(item.notification.details.expires == 1_234_568_190)
-    let end = try Self.meaning(#"{"aps":{"timestamp":5,"event":"end"}}"#)
-    #expect(end == .clear(["activity-"], timestamp: 5))
-  }
-
-  @Test(arguments: [
-    #"{"aps":{"alert":5}}"#, #"{"aps":{"alert":[]}}"#, #"{"aps":{"alert":"a","badge":-1}}"#,
-    #"{"aps":{"alert":"a","badge":"1"}}"#, #"{"aps":{"event":"jump"}}"#, #"{"aps":[]}"#, "{}", "[]", "", "x",
-  ])
-  func `a body that is no push is refused`(json: String) {
-    #expect(PushPayload(parsing: Array(json.utf8), limitBytes: 4096) == nil)
-  }
-
   @Test func `the level follows the push, then the category, then the priority`() throws {
     func level(_ aps: String, priority: Int = 10) throws -> NotificationDetails.Level? {
       try Self.item(
@@ -138,22 +124,10 @@ import Testing
     #expect(try level("", priority: 1) == .passive)
     #expect(try level(#","category":"APPROVAL_REQUEST""#, priority: 5) == .timeSensitive)
     #expect(try level(#","category":"APPROVAL_REQUEST","interruption-level":"passive""#) == .passive)
+    #expect(try level(#","category":"APPROVAL_REQUEST","interruption-level":2"#) == .timeSensitive)
     #expect(try level(#","interruption-level":"loud""#) == .active)
     // No sender of this profile is allowed to be critical.
     #expect(try level(#","interruption-level":"critical""#) == .timeSensitive)
-  }
-
-  @Test func `an alert without texts shows its keys and arguments`() throws {
-    let json = #"{"aps":{"alert":{"title-loc-key":"T","loc-key":"NEW_PHOTOS","loc-args":["Ann",3]}}}"#
-    let item = try #require(try Self.item(json))
-    #expect(item.notification.title == "T" && item.notification.text == "NEW_PHOTOS Ann 3")
-  }
-
-  @Test func `controls and changes of direction do not reach the display`() throws {
-    let item = try #require(
-      try Self.item(#"{"aps":{"alert":{"title":"a\u202eb","body":"x\u0007\ty\u0000\nz"}}}"#))
-    #expect(item.notification.title == "a\u{FFFD}b")
-    #expect(item.notification.text == "x\u{FFFD} y\u{FFFD}\nz")
   }
 
   @Test func `the collapse id wins over the profile's identifier`() throws {
@@ -190,7 +164,8 @@ import Testing
     func longest(_ profile: TopicProfile) throws -> Int? {
       try (100..<512).last { length in
         let text = String(repeating: "a", count: length)
-        let json = #"{"aps":{"alert":{"title":"T","body":"\#(text)"},"category":"APPROVAL_REQUEST"}}"#
+        let json =
+          #"{"aps":{"alert":{"title":"T","body":"\#(text)"},"category":"APPROVAL_REQUEST"},"requestId":"1"}"#
         return try Self.item(json, profile)?.question?.answers.count == 2
       }
     }
@@ -204,12 +179,12 @@ import Testing
 
   @Test func `a badge of 0 without an alert clears the topic, other silent pushes change nothing`() throws {
     #expect(try Self.meaning(#"{"aps":{"badge":0}}"#) == .clearTopic)
-    #expect(try Self.meaning(#"{"aps":{"badge":2}}"#) == .nothing)
-    #expect(try Self.meaning(#"{"aps":{"content-available":1}}"#) == .nothing)
-    #expect(
+    #expect(try Self.meaning(#"{"aps":{"badge":2}}"#) == .nothing())
+    #expect(try Self.meaning(#"{"aps":{"content-available":1}}"#) == .nothing())
+    #expect(throws: PushRefusal.self) {
       try Self.meaning(
         #"{"aps":{"alert":"a"}}"#, TopicProfile(name: "p", app: "A"), Self.head(type: .background))
-        == .nothing)
+    }
   }
 
   @Test func `a topic without a profile has the last part of its name as app`() throws {
@@ -221,7 +196,7 @@ import Testing
 
   @Test(arguments: [
     "", "[]", #"{"name":"a"}"#, #"{"name":"a","app":"b","colour":1}"#,
-    #"{"name":"a","app":"b","topics":"t"}"#,
+    #"{"name":"a","app":"b","topics":"t"}"#, #"{"name":"a","app":"b","topics":["a.b.voip"]}"#,
     #"{"name":"a","app":"b","categories":{"C":{"level":"loud"}}}"#,
     #"{"name":"a","app":"b","categories":{"C":{"actions":["1","2","3","4","5"]}}}"#,
     #"{"name":"a","app":"b","types":{"t":1}}"#, #"{"name":"a","app":"b","categories":[]}"#,
@@ -230,6 +205,11 @@ import Testing
     #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"L","name":"N","prompt":"P"}]}}}"#,
     #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"L","name":"N","confirm":1}]}}}"#,
     #"{"name":"a","app":"b","categories":{"C":{"summary":3}}}"#, #"{"name":"a","app":"b","groupNames":"x"}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"dismissal":1}}}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"dismissal":""}}}"#,
+    #"{"name":"a","app":"b","readTogether":1}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"Yes","name":"1"},{"label":"Yes","name":"2"}]}}}"#,
+    #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"Approve for the project one","name":"1"},{"label":"Approve for the project two","name":"2"}]}}}"#,
   ])
   func `a profile with a mistake is refused`(json: String) {
     #expect(throws: ConfigurationProblem.self) { try TopicProfile(parsing: Array(json.utf8)) }

@@ -28,6 +28,15 @@ struct SummaryMachineTests {
     #expect(world.machine.liveCount == 1)
   }
 
+  @Test func `a group that is only read together has no summary`() {
+    var world = World()
+    for number in 1...4 as ClosedRange<Int64> { world.set(number, World.member(text: "")) }
+    world.settle()
+    #expect(world.texts.isEmpty)
+    #expect(Self.three().machine.group(ofSummary: 1001)?.displayGroup == "g1")
+    #expect(Self.three().machine.group(ofSummary: 1) == nil)
+  }
+
   @Test func `the record of a summary is durable before it is added`() {
     var world = World()
     for number in 1...3 as ClosedRange<Int64> { world.set(number) }

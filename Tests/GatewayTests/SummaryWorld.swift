@@ -48,14 +48,14 @@ struct SummaryWorld {
 
   mutating func answer(_ number: Int64) {
     answered.insert(number)
-    machine.noteAnswered(number, now: now)
+    machine.handleAnswered(number, now: now)
     drain()
   }
 
   /// The user dismisses a summary.
   mutating func dismiss(_ number: Int64) {
     outbox[number] = nil
-    machine.noteGone(number, now: now)
+    machine.handleGone(number, now: now)
     drain()
   }
 
@@ -84,7 +84,7 @@ struct SummaryWorld {
   mutating func commit() {
     guard !submissions.isEmpty else { return }
     let (operation, group) = submissions.removeFirst()
-    results.append((group, isOutboxUp ? take(operation) : .failed))
+    results.append((group, isOutboxUp ? apply(operation) : .failed))
   }
 
   /// The machine gets the oldest result.
@@ -117,7 +117,7 @@ struct SummaryWorld {
 
   var texts: [String] { outbox.sorted { $0.key < $1.key }.map(\.value) }
 
-  private mutating func take(_ operation: IntakeMachine.Operation) -> IntakeMachine.Result {
+  private mutating func apply(_ operation: IntakeMachine.Operation) -> IntakeMachine.Result {
     switch operation {
     case .add(let notification, let key):
       if let key, let number = keys[key] { return .done(number) }

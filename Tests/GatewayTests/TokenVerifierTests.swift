@@ -60,10 +60,15 @@ import Testing
     ("unknown key", token(header: #"{"alg":"ES256","kid":"XXXXXXXXXX"}"#), .invalidProviderToken),
     ("wrong team", token(claims: #"{"iss":"OTHERTEAM1","iat":1700000000}"#), .invalidProviderToken),
     ("no time", token(claims: #"{"iss":"TEAMID1234"}"#), .invalidProviderToken),
-    ("time as text", token(claims: #"{"iss":"TEAMID1234","iat":"1700000000"}"#), .invalidProviderToken),
-    ("negative time", token(claims: #"{"iss":"TEAMID1234","iat":-1}"#), .invalidProviderToken),
+    ("time as words", token(claims: #"{"iss":"TEAMID1234","iat":"now"}"#), .invalidProviderToken),
+    ("time as a list", token(claims: #"{"iss":"TEAMID1234","iat":[1700000000]}"#), .invalidProviderToken),
+    ("a time of true", token(claims: #"{"iss":"TEAMID1234","iat":true}"#), .invalidProviderToken),
+    ("negative time", token(claims: #"{"iss":"TEAMID1234","iat":-1}"#), .expiredProviderToken),
+    ("milliseconds", token(claims: #"{"iss":"TEAMID1234","iat":1700000000000}"#), .invalidProviderToken),
+    ("no number at all", token(claims: #"{"iss":"TEAMID1234","iat":1e400}"#), .invalidProviderToken),
     ("a huge time", token(claims: #"{"iss":"TEAMID1234","iat":1e300}"#), .invalidProviderToken),
-    ("DER signature", token(signature: String(repeating: "A", count: 94)), .invalidProviderToken),
+    ("73 bytes as signature", token(signature: String(repeating: "A", count: 98)), .invalidProviderToken),
+    ("7 bytes as signature", token(signature: String(repeating: "A", count: 10)), .invalidProviderToken),
     ("padded", token(signature: String(repeating: "A", count: 86) + "=="), .invalidProviderToken),
     (
       "8 KiB",
@@ -77,7 +82,42 @@ import Testing
   func `a token that is not valid is refused before a signature is verified`(
     name: String, authorization: String?, reason: PushReason
   ) {
-    #expect(Self.verdict(authorization) == .refused(reason), "\(name)")
+    #expect(Self.reason(Self.verdict(authorization)) == reason, "\(name)")
+  }
+
+  static func reason(_ verdict: TokenVerifier.Verdict) -> PushReason? {
+    if case .refused(let refusal) = verdict { refusal.reason } else { nil }
+  }
+
+  @Test(arguments: [
+    "1700000000", "1700000000.25", "1.7e9", "17E8", #""1700000000""#, #""1700000000.25""#, "1700000000.0",
+  ])
+  func `the time of a token is only compared, in any form of JSON`(time: String) throws {
+    let token = Self.token(claims: #"{"iss":"TEAMID1234","iat":\#(time)}"#)
+    guard case .verify(let check) = Self.verdict(token) else {
+      Issue.record("refused")
+      return
+    }
+    #expect(check.token.issuedAt.seconds == Self.issued)
+    #expect(Self.reason(Self.verdict(token, at: Self.issued + 3602)) == .expiredProviderToken)
+  }
+
+  @Test func `a refused token is explained with its part`() {
+    func words(_ authorization: String?) -> String? {
+      guard case .refused(let refusal) = Self.verdict(authorization) else { return nil }
+      return refusal.remarks.last?.line
+    }
+    #expect(words(Self.token(claims: #"{"iss":"TEAMID1234"}"#))?.contains("'iat'") == true)
+    #expect(words(Self.token(claims: #"{"iat":1700000000}"#))?.contains("'iss'") == true)
+    #expect(words(Self.token(header: #"{"alg":"ES256"}"#))?.contains("'kid'") == true)
+    #expect(words(Self.token(header: #"{"alg":"ES256","kid":"X"}"#))?.contains("trusted") == true)
+  }
+
+  @Test func `a signature in DER is verified`() {
+    for count in [94, 95, 96] {
+      let verdict = Self.verdict(Self.token(signature: String(repeating: "A", count: count)))
+      if case .verify = verdict {} else { Issue.record("\(count): \(verdict)") }
+    }
   }
 
   @Test func `a token counts from a minute before its time for an hour`() {
@@ -85,8 +125,8 @@ import Testing
       if case .verify = Self.verdict(Self.token(), at: Self.issued + seconds) { true } else { false }
     }
     #expect(isAsked(-60) && isAsked(0) && isAsked(3600))
-    #expect(Self.verdict(Self.token(), at: Self.issued - 61) == .refused(.invalidProviderToken))
-    #expect(Self.verdict(Self.token(), at: Self.issued + 3601) == .refused(.expiredProviderToken))
+    #expect(Self.reason(Self.verdict(Self.token(), at: Self.issued - 61)) == .invalidProviderToken)
+    #expect(Self.reason(Self.verdict(Self.token(), at: Self.issued + 3601)) == .expiredProviderToken)
   }
 
   @Test func `a verified token is not verified again, and expires`() throws {
@@ -96,12 +136,12 @@ import Testing
       Issue.record("not asked")
       return
     }
-    #expect(verifier.note(check, isValid: false) == .refused(.invalidProviderToken))
+    #expect(Self.reason(verifier.receive(check, isValid: false)) == .invalidProviderToken)
     guard case .verify = verifier.verdict(Self.token(), now: now) else {
       Issue.record("a bad signature was kept")
       return
     }
-    #expect(verifier.note(check, isValid: true) == .accepted(Self.key))
+    #expect(verifier.receive(check, isValid: true) == .accepted(Self.key))
     #expect(verifier.verdict(Self.token(), now: now) == .accepted(Self.key))
     // The scheme's letters do not matter, another signature does.
     #expect(
@@ -114,8 +154,8 @@ import Testing
       return
     }
     let late = WallTime(seconds: Self.issued + 3601)
-    #expect(verifier.verdict(Self.token(), now: late) == .refused(.expiredProviderToken))
+    #expect(Self.reason(verifier.verdict(Self.token(), now: late)) == .expiredProviderToken)
     verifier.setKeys([])
-    #expect(verifier.verdict(Self.token(), now: now) == .refused(.invalidProviderToken))
+    #expect(Self.reason(verifier.verdict(Self.token(), now: now)) == .invalidProviderToken)
   }
 }

@@ -175,8 +175,14 @@ def t43_tls(programs):
 
 def t44_kills(programs):
     """T44: killed at each step around the commits of a press: one decision for each, none lost."""
+    kill_at_steps(programs, lambda world, item: press(world, 0, item))
+
+
+def kill_at_steps(programs, act, prepare=lambda world: None):
+    """Kills the gateway at each step around the commits of what `act` does with an approval."""
     answers = once()
     with Backend(answers) as backend, World(programs, configured(backend)) as world:
+        prepare(world)
         for step in range(1, 15):
             world.start()
             with world.client() as client:
@@ -187,7 +193,7 @@ def t44_kills(programs):
             wait_for(lambda: not world.status()["unfinished"], "agreement")
             world.kill()
             world.start({"NOTIBOT_KILL_AT_STEP": str(step)})
-            press(world, 0, item)
+            act(world, item)
             wait_for(lambda n=step: world.process.poll() is not None or decided(answers, n), f"step {step}")
             world.kill()
             world.start()
@@ -337,8 +343,7 @@ def tables(programs):
             equal(world.status()["problems"], [], "problems")
         os.unlink(os.path.join(world.folder, "tokens.json"))
         equal(world.push(client, DAYLY_PUSH).status_code, 503, "without tokens.json")
-        with open(world.log.name) as log:
-            equal(log.read().count("stays in use"), 4, "reports")
+        wait_for(lambda: world.reports("stays in use") == 4, "the reports")
 
 
 def replace(path, content):

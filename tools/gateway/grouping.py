@@ -124,9 +124,9 @@ def survive(world, step, send):
 
 
 def older(programs):
-    """A file of version 1 or 2 is used on: known pushes stay known, and presses of its questions
+    """A file of version 1, 2 or 5 is used on: known pushes stay known, and presses of its questions
     count."""
-    for version in (1, 2):
+    for version in (1, 2, 5):
         with Backend(once()) as backend, World(programs, configured(backend)) as world:
             own = str(uuid.uuid4())
             with world.start().client() as client:
@@ -134,7 +134,10 @@ def older(programs):
             world.shown(1)
             world.kill()
             with contextlib.closing(sqlite3.connect(os.path.join(world.folder, "gateway.sqlite"))) as database:
-                database.executescript("DROP TABLE outbox; DROP TABLE summary; ALTER TABLE item DROP COLUMN member;")
+                database.executescript("DROP TABLE delayed; ALTER TABLE item DROP COLUMN message;")
+                if version < 5:
+                    database.executescript("DROP TABLE outbox; DROP TABLE summary;")
+                    database.executescript("ALTER TABLE item DROP COLUMN member;")
                 if version == 1:
                     database.executescript("DROP TABLE decision; DROP TABLE registration;")
                     database.executescript("ALTER TABLE item DROP COLUMN question;")
@@ -142,7 +145,7 @@ def older(programs):
             with world.start().client() as client:
                 ask(world, client, 1, own=own)
                 equal(world.pushes(1)[0]["verdict"], "duplicate", f"the verdict with version {version}")
-                if version == 2:
+                if version > 1:
                     press(world, 1, world.items()[0])
                     backend.wait(1)
                 ask(world, client, 2, 3, 4)

@@ -60,16 +60,17 @@ class RawClient:
 
     def open(self, headers, token=None, is_end=False):
         stream = self.connection.get_next_available_stream_id()
-        path = f"/3/device/{token or next(iter(self.world.tokens.values()))}"
+        token = token or next(iter(self.world.tokens.values()))
+        path = b"/3/device/" + (token if isinstance(token, bytes) else token.encode())
         self.replies[stream] = Reply()
         self.connection.send_headers(
             stream, [(":method", "POST"), (":scheme", "https"), (":path", path), *headers], end_stream=is_end
         )
         return stream
 
-    def request(self, headers, parts):
+    def request(self, headers, parts, token=None):
         """Sends a request with a body in parts, a frame each, and returns its reply."""
-        stream = self.open(headers)
+        stream = self.open(headers, token)
         for number, part in enumerate(parts):
             if number == len(parts) - 1 and self.replies[stream].is_reset:
                 break

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the stories of the gateway with real clients. See scripts/gateway-test."""
+"""Runs the stories of the gateway with real clients. See scripts/dev gateway-test."""
 
 import argparse
 import os
@@ -9,6 +9,7 @@ import traceback
 
 from tools.gateway import (
     ble,
+    certificates,
     clients,
     confirming,
     decisions,
@@ -18,12 +19,15 @@ from tools.gateway import (
     grouping,
     kills,
     lasting,
+    lenient,
     meaning,
     messages,
+    ntfy,
     once,
     other_outbox,
     own_file,
     registration,
+    speakers,
     standing,
     trust,
     wire,
@@ -34,18 +38,22 @@ STORIES = (
     wire.STORIES
     + clients.STORIES
     + trust.STORIES
+    + certificates.STORIES
     + meaning.STORIES
+    + lenient.STORIES
     + once.STORIES
     + decisions.STORIES
     + confirming.STORIES
     + grouping.STORIES
     + messages.STORIES
+    + ntfy.STORIES
     + registration.STORIES
     + floods.STORIES
     + disk.STORIES
     + other_outbox.STORIES
     + own_file.STORIES
     + standing.STORIES
+    + speakers.STORIES
     + firmware.STORIES
     + ble.STORIES
     + lasting.STORIES
@@ -53,12 +61,16 @@ STORIES = (
 )
 # Those that wait for the gateway's own time limits, or start it many times.
 LONG = {
+    certificates.t85_kept_elsewhere,
+    certificates.t86_start,
     once.t18_limits,
     once.t21_kills,
     once.t16_resets,
     decisions.t44_kills,
+    lenient.t76_kills,
     confirming.t58_kills,
     grouping.t60_kills,
+    ntfy.ntfy_delays,
     kills.t23_loop,
     lasting.t24_absent,
     lasting.t27_queue,

@@ -11,7 +11,8 @@ import time
 import urllib.request
 
 import aioapns
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, Sender, World, equal, expect, reason
 
@@ -37,6 +38,15 @@ def t12_tokens(programs):
             ("another's signature", other.token(), 403, "InvalidProviderToken"),
             ("altered signature", f"{head}.{claims}.{altered}", 403, "InvalidProviderToken"),
             ("altered claims", f"{head}.{claims[:-2]}AA.{signature}", 403, "InvalidProviderToken"),
+            # What `openssl dgst -sign` makes, as in Apple's example for curl.
+            ("DER", f"{head}.{claims}.{der(sender, head, claims)}", 200, None),
+            ("DER, another's", f"{head}.{claims}.{der(other, head, claims)}", 403, "InvalidProviderToken"),
+            (
+                "DER with more behind it",
+                f"{head}.{claims}.{der(sender, head, claims)}AAAA",
+                403,
+                "InvalidProviderToken",
+            ),
             ("none", hmac_token(sender, "none", b""), 403, "InvalidProviderToken"),
             ("HS256 with the public key", hmac_token(sender, "HS256", public), 403, "InvalidProviderToken"),
             ("two parts", f"{head}.{claims}", 403, "InvalidProviderToken"),
@@ -45,6 +55,11 @@ def t12_tokens(programs):
         for name, token, status, expected in table:
             answer = world.push(client, DAYLY_PUSH, authorization=f"bearer {token}")
             equal((answer.status_code, reason(answer)), (status, expected), name)
+
+
+def der(sender, head, claims):
+    signature = sender.key.sign(f"{head}.{claims}".encode(), ec.ECDSA(hashes.SHA256()))
+    return base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
 
 
 def hmac_token(sender, algorithm, secret):

@@ -40,6 +40,8 @@ def t4_reasons(programs):
             ({"apns_expiration": "soon"}, 400, "BadExpirationDate"),
             ({"apns_id": "no-uuid"}, 400, "BadMessageId"),
             ({"apns_priority": "7"}, 400, "BadPriority"),
+            ({"apns_priority": "10", "apns_push_type": "background"}, 400, "BadPriority"),
+            ({"apns_push_type": "background"}, 400, "InvalidPushType"),
             ({"apns_topic": "a b"}, 400, "BadTopic"),
             ({"token": world.tokens[BRIDGE]}, 400, "DeviceTokenNotForTopic"),
             ({"apns_push_type": "sms"}, 400, "InvalidPushType"),
@@ -47,7 +49,7 @@ def t4_reasons(programs):
             ({"apns_topic": "com.example.other"}, 400, "TopicDisallowed"),
             ({"body": ""}, 400, "PayloadEmpty"),
             ({"body": "[]"}, 400, "PayloadEmpty"),
-            ({"body": "{}"}, 400, "PayloadEmpty"),
+            ({"body": '{"aps":{"alert":" "}}'}, 400, "PayloadEmpty"),
             ({"body": '{"aps":{"alert":5}}'}, 400, "PayloadEmpty"),
             ({"body": "[" * 4000}, 400, "PayloadEmpty"),
             ({"authorization": None}, 403, "MissingProviderToken"),
@@ -175,8 +177,11 @@ def t39_failures(programs):
         "failures": [{"topic": BRIDGE, "status": 503, "every": 2}, {"topic": LUCIFER, "status": 410}],
     }
     with World(programs, limits) as world, world.start().client() as client:
-        codes = [world.push(client, {"aps": {"alert": f"{number}"}}).status_code for number in range(7)]
+        answers = [world.push(client, {"aps": {"alert": f"{number}"}}) for number in range(7)]
+        codes = [answer.status_code for answer in answers]
         expect(codes[:5] == [200] * 5 and 429 in codes[5:], f"{codes}")
+        times = [answer.headers.get("retry-after") for answer in answers if answer.status_code == 429]
+        equal(set(times), {"1"}, "when to try again")
         codes = [world.push(client, {"aps": {"alert": f"{number}"}}, topic=BRIDGE).status_code for number in range(4)]
         equal(codes, [200, 503, 200, 503], "every second")
         answer = world.push(client, DAYLY_PUSH, topic=LUCIFER)

@@ -75,7 +75,7 @@ class NotRun(Exception):
 
 
 def is_large():
-    """Whether the stories have their large sizes: scripts/gateway-test --large."""
+    """Whether the stories have their large sizes: scripts/dev gateway-test --large."""
     return bool(os.environ.get("NOTIBOT_LARGE"))
 
 
@@ -203,14 +203,22 @@ class World:
 
     # The gateway's program.
 
-    def run(self, *words, status=0):
+    def run(self, *words, status=0, input=None):
+        return self.ended(*words, status=status, input=input).stdout
+
+    def ended(self, *words, status=0, input=None):
+        """The same with what it printed on standard error."""
         done = subprocess.run(
-            [self.gateway, *words, "--directory", self.folder], capture_output=True, text=True, timeout=LIMIT_S
+            [self.gateway, *words, "--directory", self.folder],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            input=input,
         )
         self.log.write(done.stderr.encode())
         self.log.flush()
         equal(done.returncode, status, f"{words[0]} ended")
-        return done.stdout
+        return done
 
     def change_profile(self, name, change):
         """Before the start."""
@@ -245,6 +253,11 @@ class World:
         self.process.stdout.close()
         self.process = None
         return status
+
+    def reports(self, text):
+        """How often a text is in what the gateway has reported. It does not wait for its output."""
+        with open(self.log.name, errors="replace") as log:
+            return log.read().count(text)
 
     def status(self):
         return json.loads(self.run("status"))

@@ -127,6 +127,9 @@ package struct FailureRule: Hashable, Sendable {
     var reader = try MemberReader(value, "a rule of 'failures'")
     topic = try reader.string("topic")
     token = try reader.string("token")
+    if let topic, let (words, remedy) = Topic.problem(topic) {
+      throw ConfigurationProblem("a topic of 'failures' can never match: \(words); \(remedy)")
+    }
     guard let status = try reader.whole("status", 410...503), [410, 429, 503].contains(status) else {
       throw reader.problem("status", "410, 429 or 503")
     }

@@ -29,6 +29,14 @@ package struct Answer: Hashable, Sendable {
     self.needsWholeText = needsWholeText
     self.prompt = prompt
   }
+
+  /// What a dismissal is called in Apple's notification center.
+  package static let dismissActionName = "com.apple.UNNotificationDismissActionIdentifier"
+
+  /// The answer that a dismissal is: its item has left the display, so nothing is shown.
+  package init(dismissal name: String) {
+    self.init(name: name, label: "Dismiss", done: "", queued: "")
+  }
 }
 
 /// The question that an item asks: what a press on it means. It has the text of the push only if
@@ -53,6 +61,8 @@ package struct Question: Hashable, Sendable {
   package var fields: [String: String]
   /// In the order of the item's actions.
   package var answers: [Answer]
+  /// nil: a dismissal is no answer.
+  package var dismissal: Answer?
   /// What the item keeps when its text becomes the decision.
   package var app: String
   package var title: String
@@ -62,8 +72,8 @@ package struct Question: Hashable, Sendable {
 
   package init(
     topic: String, pushID: String = "", category: String = "", callback: String? = nil,
-    fields: [String: String] = [:], answers: [Answer], app: String = "", title: String = "",
-    group: String = ""
+    fields: [String: String] = [:], answers: [Answer], dismissal: Answer? = nil, app: String = "",
+    title: String = "", group: String = ""
   ) {
     self.topic = topic
     self.pushID = pushID
@@ -71,6 +81,7 @@ package struct Question: Hashable, Sendable {
     self.callback = callback
     self.fields = fields
     self.answers = answers
+    self.dismissal = dismissal
     self.app = app
     self.title = title
     self.group = group
@@ -127,6 +138,7 @@ extension Question {
         }),
     ]
     members["callback"] = callback.map { .string($0) }
+    members["dismissal"] = dismissal.map { .string($0.name) }
     members["shown"] = shown.map(\.value)
     return JSONValue.object(members).line
   }
@@ -153,7 +165,8 @@ extension Question {
     self.init(
       topic: topic, pushID: text("push"), category: text("category"), callback: root["callback"]?.string,
       fields: (root["fields"]?.object ?? [:]).compactMapValues(\.string), answers: answers,
-      app: text("app"), title: text("title"), group: text("group"))
+      dismissal: root["dismissal"]?.string.map(Answer.init(dismissal:)), app: text("app"),
+      title: text("title"), group: text("group"))
     if let value = root["shown"] {
       guard let read = Shown(value) else { return nil }
       shown = read

@@ -54,7 +54,7 @@ package struct Callback: Hashable, Sendable {
   /// Values replace places in strings only, so that no value can change the structure.
   private static func filled(_ template: JSONValue, _ values: [String: JSONValue]) -> JSONValue {
     switch template {
-    case .null, .bool, .number: template
+    case .null, .bool, .number, .longNumber: template
     case .array(let elements): .array(elements.map { filled($0, values) })
     case .object(let members): .object(members.mapValues { filled($0, values) })
     case .string(let text): filled(text[...], values)

@@ -35,7 +35,7 @@ package struct Decision: Hashable, Sendable {
   /// Counted from 1, for the long poll; 0: not decided yet.
   package var sequence: Int64
   package var number: Int64
-  /// The press.
+  /// The press; `dismissalAction`: the item was dismissed instead.
   package var action: Int
   package var revision: Int
   package var at: WallTime
@@ -60,7 +60,13 @@ package struct Decision: Hashable, Sendable {
     self.target = target
   }
 
+  /// The `action` of a dismissal.
+  package static let dismissalAction = -1
+
+  var isDismissal: Bool { action == Self.dismissalAction }
+
   package var answer: Answer? {
+    if isDismissal { return question?.dismissal }
     guard let answers = question?.answers, answers.indices.contains(action) else { return nil }
     return answers[action]
   }

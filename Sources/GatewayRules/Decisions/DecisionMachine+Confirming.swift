@@ -103,13 +103,13 @@ extension DecisionMachine {
   mutating func prompt(_ number: Int64, _ now: WallTime) {
     guard case .confirming(let id, _, let question) = items[number]?.state, let first = decisions[id]
     else { return }
-    guard !isOver(first, now) else { return takeBack(number, now) }
+    guard !isOver(first, now) else { return withdraw(number, now) }
     if let item = question.item(title: first.answer?.prompt) { show(item, .prompt, number, id) }
   }
 
   /// Shows the former text if the time is over. The first press is on record until the outbox has
   /// that text.
-  mutating func takeBack(_ number: Int64, _ now: WallTime) {
+  mutating func withdraw(_ number: Int64, _ now: WallTime) {
     guard let item = items[number] else { return }
     let id: String
     let former: Question

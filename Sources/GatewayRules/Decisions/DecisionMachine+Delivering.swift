@@ -43,7 +43,7 @@ extension DecisionMachine {
   package mutating func handleTimeout(now: WallTime) {
     for decision in decisions.values.sorted(by: { $0.number < $1.number }) where decision.state == .confirming
     {
-      takeBack(decision.number, now)
+      withdraw(decision.number, now)
     }
     let old = decisions.values.filter { decision in
       decision.state.isOpen && decision.state != .confirming && end(of: decision).map { now >= $0 } ?? false
@@ -110,7 +110,8 @@ extension DecisionMachine {
   /// Writes the state of a decision to its item, if that still shows the text that was decided on.
   mutating func showState(of decision: Decision, _ now: WallTime) {
     guard let item = items[decision.number], item.state == .decided(id: decision.id), item.changes == 0,
-      let question = decision.question, let answer = decision.answer
+      !decision.isDismissal, let question = decision.question,
+      let answer = decision.answer
     else { return }
     var details = NotificationDetails()
     (details.level, details.flags, details.group) = (.passive, 1, question.group)

@@ -258,14 +258,14 @@ package struct DecisionMachine: Hashable, Sendable {
         ask(press, id, question, item.target, now)
         return .confirming
       case .decide:
-        notePress(subject, now)
+        recordPress(subject, now)
         decide(press, id, question, item.target, now)
         return .decided
       }
     }
   }
 
-  private mutating func decide(
+  mutating func decide(
     _ press: Press, _ id: String, _ question: Question, _ target: [UInt8]?, _ now: WallTime
   ) {
     if let earlier = replaced(by: target) { finish(earlier, .superseded, now) }
@@ -321,7 +321,7 @@ package struct DecisionMachine: Hashable, Sendable {
     guard let decision = decisions[id], decision.state == .pending else { return .meaningless }
     let subject = subject(decision.number, decision.target)
     guard isFree(subject, now) else { return .tooSoon }
-    notePress(subject, now)
+    recordPress(subject, now)
     if let callback = callback(of: decision), queues[callback]?.inFlight == nil {
       queues[callback]?.nextAt = nil
     }
@@ -347,7 +347,7 @@ package struct DecisionMachine: Hashable, Sendable {
     lastPresses[subject].map { now >= $0.adding(milliseconds: options.repeatMs) } ?? true
   }
 
-  private mutating func notePress(_ subject: [UInt8], _ now: WallTime) {
+  private mutating func recordPress(_ subject: [UInt8], _ now: WallTime) {
     if lastPresses.count >= options.openLimit {
       lastPresses = lastPresses.filter { now < $0.value.adding(milliseconds: options.repeatMs) }
     }

@@ -85,8 +85,8 @@ package struct DisplayRules: Hashable, Sendable {
     return .show(notification)
   }
 
-  /// Notes that a group is shown on a day; returns what it was before.
-  mutating func noteShown(_ group: [UInt8], day: Int) -> Int? {
+  /// Records that a group is shown on a day; returns what it was before.
+  mutating func recordShown(_ group: [UInt8], day: Int) -> Int? {
     if shownDays.count >= Self.groupsLimit { shownDays = shownDays.filter { $0.value == day } }
     if shownDays.count >= Self.groupsLimit { return nil }
     return shownDays.updateValue(day, forKey: group)

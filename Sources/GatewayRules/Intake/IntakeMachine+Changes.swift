@@ -15,7 +15,7 @@ extension IntakeMachine {
     if push.oncePerDay {
       let group = DisplayRules.group(push.topic, item.thread)
       jobs[ticket]?.shownBefore = ShownBefore(
-        group: group, day: rules.noteShown(group, day: moment.local.day))
+        group: group, day: rules.recordShown(group, day: moment.local.day))
       act(.record(.shown(group: group, day: moment.local.day)))
     }
     guard let key else {
@@ -26,17 +26,21 @@ extension IntakeMachine {
     enqueue(Target.Work(kind: .show(notification), ticket: ticket), on: key, moment.now)
   }
 
+  /// A state with the time of the newest one is newer: senders give whole seconds. After the end of
+  /// an activity only another start is.
   mutating func show(
-    _ item: DisplayItem, timestamp: Int64, _ ticket: Ticket, _ push: IntakePush, _ moment: Moment
+    _ item: DisplayItem, timestampMs: Int64, isStart: Bool, _ ticket: Ticket, _ push: IntakePush,
+    _ moment: Moment
   ) {
     let verdict = rules.verdict(item, topic: push.topic, oncePerDay: false, moment)
     guard case .show(let notification) = verdict else { return finish(ticket, .muted, moment.now) }
     let key = push.target(item.identifier ?? "")
     var target = targets[key] ?? Target()
-    guard timestamp == 0 || timestamp > target.activity.timestamp else {
+    guard target.activity.takes(timestampMs, isStart: isStart) else {
       return finish(ticket, .outdated, moment.now)
     }
-    target.activity.timestamp = timestamp
+    target.activity.timestampMs = timestampMs
+    target.activity.isEnded = false
     let earlier = target.activity.held?.tickets ?? []
     guard earlier.count < Target.waitingLimit else { return finish(ticket, .unavailable, moment.now) }
     jobs[ticket]?.open = 1
@@ -60,20 +64,22 @@ extension IntakeMachine {
   }
 
   mutating func clear(
-    _ identifiers: [String], _ timestamp: Int64?, _ ticket: Ticket, _ push: IntakePush, _ now: WallTime
+    _ identifiers: [String], _ timestampMs: Int64?, _ ticket: Ticket, _ push: IntakePush, _ now: WallTime
   ) {
     jobs[ticket]?.open = identifiers.count
     for identifier in identifiers {
       let key = push.target(identifier)
-      if let timestamp {
-        guard timestamp == 0 || timestamp >= targets[key]?.activity.timestamp ?? 0 else {
+      if let timestamp = timestampMs {
+        var activity = targets[key]?.activity ?? Target.Activity()
+        guard timestamp == 0 || timestamp >= activity.timestampMs else {
           part(ticket, .outdated, now)
           continue
         }
-        targets[key, default: Target()].activity.timestamp = timestamp
+        (activity.timestampMs, activity.isEnded) = (timestamp, true)
+        targets[key, default: Target()].activity = activity
         dropHeld(key, now)
-      } else if targets[key] == nil {
-        suppress(key, push.source, now)
+      } else if targets[key] == nil, push.source == .sender {
+        suppress(key, now)
       }
       enqueue(Target.Work(kind: .clear, ticket: ticket), on: key, now)
     }
@@ -86,9 +92,8 @@ extension IntakeMachine {
     for number in numbers { submit(.remove(number), Flight(kind: .remove(number), tickets: [ticket])) }
   }
 
-  private mutating func suppress(_ key: [UInt8], _ source: IntakePush.Source, _ now: WallTime) {
+  private mutating func suppress(_ key: [UInt8], _ now: WallTime) {
     if suppressed.count >= options.suppressedLimit { suppressed = suppressed.filter { now < $0.value } }
-    guard source == .sender || suppressed.count < options.suppressedLimit / 2 else { return }
     if suppressed.count >= options.suppressedLimit {
       let middle = suppressed.values.sorted()[options.suppressedLimit / 2]
       suppressed = suppressed.filter { $0.value > middle }
@@ -166,12 +171,12 @@ extension IntakeMachine {
     guard let flight = flights.removeValue(forKey: id) else { return }
     switch (flight.kind, result) {
     case (.add, .done(let number)):
-      let topic = flight.tickets.last.flatMap { jobs[$0]?.push.topic } ?? ""
+      let topic = push(of: flight)?.topic ?? ""
       guard !hasLeft(number) else { return end(flight, .shown, now) }
-      note(
+      record(
         IntakeContents.Item(
           number: number, topic: topic, target: flight.target, question: question(of: flight),
-          member: member(of: flight)))
+          member: push(of: flight)?.member, message: push(of: flight)?.message))
       if let key = flight.target { targets[key]?.number = number }
       end(flight, .shown, now)
     case (.update(let number, _), .done(let known)) where known != number:
@@ -182,16 +187,17 @@ extension IntakeMachine {
       removal.kind = .removeSecond(known)
       submit(.remove(known), removal)
     case (.update(let number, _), .done):
-      let (question, member) = (question(of: flight), member(of: flight))
-      if var item = items[number], item.question != question || item.member != member {
-        (item.question, item.member) = (question, member)
-        note(item)
+      if var item = items[number] {
+        let former = item
+        (item.question, item.member) = (question(of: flight), push(of: flight)?.member)
+        item.message = push(of: flight)?.message
+        if item != former { record(item) }
       }
       end(flight, .replaced, now)
     case (.update(let number, let notification), .unknownNumber):
       // It left the display meanwhile: the new content is a new item.
       forget(number)
-      if let key = flight.target, let push = flight.tickets.last.flatMap({ jobs[$0]?.push }) {
+      if let key = flight.target, let push = push(of: flight) {
         change(to: notification, nil, key, flight.tickets, push.ownKey)
       } else {
         end(flight, .unavailable, now)
@@ -207,18 +213,18 @@ extension IntakeMachine {
   }
 
   private func question(of flight: Flight) -> Question? {
-    guard let question = flight.tickets.last.flatMap({ jobs[$0]?.push.question }) else { return nil }
+    guard let question = push(of: flight)?.question else { return nil }
     switch flight.kind {
     case .add(let notification), .update(_, let notification): return question.keeping(notification)
     case .remove, .removeSecond: return question
     }
   }
 
-  private func member(of flight: Flight) -> GroupMember? {
-    flight.tickets.last.flatMap { jobs[$0]?.push.member }
+  private func push(of flight: Flight) -> IntakePush? {
+    flight.tickets.last.flatMap { jobs[$0]?.push }
   }
 
-  private mutating func note(_ item: IntakeContents.Item) {
+  private mutating func record(_ item: IntakeContents.Item) {
     items[item.number] = item
     act(.record(.item(item)))
   }

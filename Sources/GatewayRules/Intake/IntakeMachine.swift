@@ -60,10 +60,17 @@ package struct IntakeMachine: Hashable, Sendable {
     /// How long an item that was cleared before it came is not shown.
     package var suppressMs: Int64 = 600_000
     package var suppressedLimit = 10_000
+    /// Messages that wait until they are due, at most.
+    package var delayedLimit = 1000
     /// Tokens, and topics of programs of this computer, with a rate of their own, at most.
     package var ratesLimit = 10_000
     package var pushesPerMinute: Int64 = 60
-    package var burst: Int64 = 30
+    package var burst: Int64 = 60
+
+    /// How long it takes until a token without a rest has one push more.
+    package var paceSeconds: Int {
+      Int(clamping: pushesPerMinute > 0 ? max(1, (60 + pushesPerMinute - 1) / pushesPerMinute) : 1)
+    }
 
     package init() {}
   }
@@ -95,15 +102,19 @@ package struct IntakeMachine: Hashable, Sendable {
   private var wallLeadMs: Int64 = 0
   var jobs: [Ticket: Job] = [:]
   var targets: [[UInt8]: Target] = [:]
-  /// Targets with a held state of a Live Activity.
+  /// Targets with a held state of a Live Activity. It is answered when it is written, so that 200
+  /// means the same as for every push.
   var holding: Set<[UInt8]> = []
   /// Numbers that left before the intake had them; only while changes are in progress.
   private var goneEarly: Set<Int64> = []
   var items: [Int64: IntakeContents.Item] = [:]
   var suppressed: [[UInt8]: WallTime]
   package internal(set) var badges: [String: Int]
+  package internal(set) var delays = Delays()
   var flights: [UInt64: Flight] = [:]
   private var lastFlight: UInt64 = 0
+  /// Tickets of the driver count up, its own ones down.
+  var lastOwnTicket = UInt64.max
   private var actions = ActionQueue<Action>()
 
   package init(options: Options = Options(), rules: DisplayRules = DisplayRules(), _ contents: IntakeContents)
@@ -126,15 +137,18 @@ package struct IntakeMachine: Hashable, Sendable {
       items[item.number] = item
       if let target = item.target { targets[target, default: Target()].number = item.number }
     }
+    delays = Delays(contents.delayed)
   }
 
   // MARK: Outputs
 
   package mutating func nextAction() -> Action? { actions.next() }
 
-  /// When the next held state of a Live Activity is due.
+  /// When the next held state of a Live Activity or delayed message is due.
   package var nextDeadline: WallTime? {
-    holding.compactMap { targets[$0]?.activity.heldUntil(options.activityIntervalMs) }.min()
+    let held = holding.compactMap { targets[$0]?.activity.heldUntil(options.activityIntervalMs) }.min()
+    let delayed = delays.nextDue.map { $0.adding(milliseconds: -wallLeadMs) }
+    return [held, delayed].compactMap(\.self).min()
   }
 
   /// Which tables are full, for the user.
@@ -145,11 +159,15 @@ package struct IntakeMachine: Hashable, Sendable {
     } else if items.count >= options.localItemsLimit {
       found.append("the outbox takes no more messages of this computer: \(items.count) notifications")
     }
+    if delays.count >= options.delayedLimit { found.append("too many delayed messages: \(delays.count)") }
     for (source, memory) in memories.sorted(by: { $0.key < $1.key }) where memory.seen.isFull {
       found.append("the keys of a day are used up: \(memory.seen.count) of \(source.words)")
     }
     return found
   }
+
+  /// What an item asks.
+  package func question(of number: Int64) -> Question? { items[number]?.question }
 
   /// Live items, for the status.
   package var itemsCount: Int { items.count }
@@ -162,16 +180,23 @@ package struct IntakeMachine: Hashable, Sendable {
     let isNew = begin(push, ticket, &memory, moment.now)
     memories[push.source] = memory
     guard isNew else { return }
-    if let badge = push.badge, badges[push.topic] != badge { note(badge, of: push.topic) }
+    if let badge = push.badge, badges[push.topic] != badge { record(badge, of: push.topic) }
     if let expiration = push.expiration, expiration > 0, expiration <= moment.wall.seconds {
       return finish(ticket, .expired, moment.now)
     }
     switch push.meaning {
-    case .nothing: finish(ticket, .nothing, moment.now)
+    case .nothing(let outcome): finish(ticket, outcome, moment.now)
     case .clearTopic: clearTopic(ticket, push, moment.now)
-    case .clear(let identifiers, let timestamp): clear(identifiers, timestamp, ticket, push, moment.now)
-    case .show(let item): show(item, ticket, push, moment)
-    case .activity(let item, let timestamp): show(item, timestamp: timestamp, ticket, push, moment)
+    case .clear(let identifiers, let timestamp):
+      delays.settle(identifiers.map { push.target($0) }, by: ticket)
+      clear(identifiers, timestamp, ticket, push, moment.now)
+    case .show(let item):
+      let target = item.identifier.map { push.target($0) }
+      if let target, let delay = push.delay { return hold(push, until: delay, target, ticket, moment) }
+      delays.settle(target.map { [$0] } ?? [], by: ticket)
+      show(item, ticket, push, moment)
+    case .activity(let item, let timestamp, let isStart):
+      show(item, timestampMs: timestamp, isStart: isStart, ticket, push, moment)
     }
   }
 
@@ -189,12 +214,13 @@ package struct IntakeMachine: Hashable, Sendable {
       return false
     case nil: break
     }
-    let isFull = push.source == .local && items.count + flights.count >= options.localItemsLimit
+    let isFull =
+      push.source == .local && items.count + flights.count >= options.localItemsLimit && isAddition(push)
     guard jobs.count < options.jobsLimit, !isFull else {
       act(.answer(ticket, .unavailable, apnsID: push.apnsID))
       return false
     }
-    guard memory.rates.take(push.token, now: now) else {
+    guard memory.rates.acquire(push.token, now: now) else {
       act(.answer(ticket, .tooMany, apnsID: push.apnsID))
       return false
     }
@@ -206,15 +232,23 @@ package struct IntakeMachine: Hashable, Sendable {
     return true
   }
 
-  /// A held state of a Live Activity is due.
-  package mutating func handleTimeout(now: WallTime) {
-    for key in holding where targets[key]?.isDue(now, options.activityIntervalMs) == true {
-      releaseHeld(key, now)
+  /// Whether a push needs room in the outbox now.
+  private func isAddition(_ push: IntakePush) -> Bool {
+    guard case .show(let item) = push.meaning, push.delay == nil else { return false }
+    return item.identifier.flatMap { targets[push.target($0)]?.number } == nil
+  }
+
+  /// Handles a held state of a Live Activity or a delayed message that is due.
+  package mutating func handleTimeout(at moment: Moment) {
+    wallLeadMs = moment.wall.milliseconds - moment.now.milliseconds
+    for key in holding where targets[key]?.isDue(moment.now, options.activityIntervalMs) == true {
+      releaseHeld(key, moment.now)
     }
+    releaseDelayed(at: moment)
   }
 
   /// An item left the display or the outbox: dismissed, evicted, expired, removed or refused.
-  package mutating func noteGone(_ number: Int64) {
+  package mutating func handleGone(_ number: Int64) {
     if items[number] != nil { return forget(number) }
     // The report of a short-lived item can overtake the result of its addition.
     if !flights.isEmpty, goneEarly.count < options.jobsLimit { goneEarly.insert(number) }
@@ -225,6 +259,22 @@ package struct IntakeMachine: Hashable, Sendable {
     let hasLeft = goneEarly.remove(number) != nil
     if flights.isEmpty { goneEarly = [] }
     return hasLeft
+  }
+
+  /// The user has read an item, or the summary of a group: the others of a group that is read
+  /// together leave the display, but those that ask something.
+  /// - Parameter isGone: whether the item itself has left.
+  package mutating func receiveReading(of number: Int64, isGone: Bool, summaryOf summed: GroupMember? = nil) {
+    guard let group = summed ?? items[number]?.member, group.isReadTogether else { return }
+    let read = items.values.filter { $0.member?.displayGroup == group.displayGroup && $0.question == nil }
+    let numbers = Set(read.map(\.number))
+    for other in numbers.sorted() where other != number || !isGone {
+      submit(.remove(other), Flight(kind: .remove(other), target: nil, tickets: []))
+    }
+    // What the badge counted has been seen.
+    guard let topic = read.first?.topic, badges[topic] ?? 0 > 0 else { return }
+    guard !items.values.contains(where: { $0.topic == topic && !numbers.contains($0.number) }) else { return }
+    record(0, of: topic)
   }
 
   // MARK: Parts
@@ -252,7 +302,7 @@ package struct IntakeMachine: Hashable, Sendable {
     if targets[key]?.isEmpty == true { targets[key] = nil }
   }
 
-  private mutating func note(_ badge: Int, of topic: String) {
+  private mutating func record(_ badge: Int, of topic: String) {
     // Topics are those of trusted keys, so they are few.
     badges[topic] = badge
     act(.record(.badge(topic: topic, badge)))
@@ -273,6 +323,9 @@ package struct IntakeMachine: Hashable, Sendable {
       rules.restoreShown(before.group, day: before.day)
     }
     for key in forgotten { act(.record(.forgetKey(key))) }
+    for target in delays.end(ticket, isTaken: isTaken, wall(now)) {
+      act(.record(.forgetDelayed(target: target)))
+    }
     act(.answer(ticket, outcome, apnsID: job.push.apnsID))
     for waiter in waiters {
       jobs[waiter.ticket] = nil

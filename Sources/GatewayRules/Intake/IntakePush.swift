@@ -39,6 +39,18 @@ package struct IntakePush: Hashable, Sendable {
   /// `apns-expiration`.
   package var expiration: Int64?
   package var oncePerDay = false
+  /// The record of a script's message.
+  package var message: PublishedMessage?
+  /// nil: it is shown at once.
+  package var delay: Delay?
+
+  /// When a message is shown.
+  package struct Delay: Hashable, Sendable {
+    /// By the calendar.
+    package var due: WallTime
+    /// The push as a line for the gateway's file.
+    package var line: String
+  }
 
   package init(
     key: [UInt8], hasOwnKey: Bool, apnsID: String, topic: String, token: [UInt8], meaning: PushMeaning,
@@ -105,16 +117,40 @@ package enum IntakeOutcome: String, Hashable, Sendable, CaseIterable {
   case unavailable
   /// Too many for this device token.
   case tooMany
+  /// It is kept until it is due.
+  case delayed, tooManyDelayed
 
   package var reason: PushReason? {
     switch self {
     case .shown, .replaced, .removed, .nothing, .muted, .oncePerDay, .duplicate, .outdated, .superseded,
-      .clearedBefore, .expired, .notStored:
+      .clearedBefore, .expired, .notStored, .delayed:
       nil
     case .unavailable: .serviceUnavailable
-    case .tooMany: .tooManyRequests
+    case .tooMany, .tooManyDelayed: .tooManyRequests
     }
   }
+
+  /// Why a push that was taken is not shown; nil: it is, or its reading says why not.
+  package var remark: PushRemark? {
+    switch self {
+    case .shown, .replaced, .removed, .nothing, .delayed: nil
+    case .muted: PushRemark("", "the topic or the group is muted", remedy: "notibot-gateway mute TOPIC --off")
+    case .oncePerDay: PushRemark("'oncePerDay' of the profile", "the group was shown today")
+    case .duplicate:
+      PushRemark(
+        "apns-id", "was taken before, or equal content within 'dedupeSeconds'", remedy: "send another id")
+    case .outdated: PushRemark(PayloadField.timestamp.place, "a newer state or the end was taken before")
+    case .superseded: PushRemark(PayloadField.event.place, "a newer state came before it was written")
+    case .clearedBefore: PushRemark("", "a silent push has cleared it less than 10 minutes ago")
+    case .expired: PushRemark("apns-expiration", "has passed", remedy: "send a time of the future")
+    case .notStored:
+      PushRemark("apns-expiration", "is 0, and no board is connected", remedy: "omit it, or send a time")
+    case .unavailable, .tooMany, .tooManyDelayed: reason?.remark
+    }
+  }
+
+  /// Whether the answer says it: what the user does not want to see is the user's affair.
+  package var isForSender: Bool { self != .muted && self != .oncePerDay }
 }
 
 /// A change that has to be durable before the next answer.
@@ -126,6 +162,9 @@ package enum IntakeRecord: Hashable, Sendable {
   case suppressed([UInt8], until: WallTime)
   case badge(topic: String, Int)
   case shown(group: [UInt8], day: Int)
+  /// One for each target.
+  case delayed(target: [UInt8], IntakePush.Delay)
+  case forgetDelayed(target: [UInt8])
 }
 
 /// What was recorded, at a start.
@@ -139,41 +178,47 @@ package struct IntakeContents: Hashable, Sendable {
 
     private indirect enum Extra: Hashable {
       case nothing
-      case some(Question?, GroupMember?)
+      case some(Question?, GroupMember?, PublishedMessage?)
+    }
+
+    private var parts: (question: Question?, member: GroupMember?, message: PublishedMessage?) {
+      get {
+        switch extra {
+        case .nothing: (nil, nil, nil)
+        case .some(let question, let member, let message): (question, member, message)
+        }
+      }
+      set {
+        let isEmpty = newValue.question == nil && newValue.member == nil && newValue.message == nil
+        extra = isEmpty ? .nothing : .some(newValue.question, newValue.member, newValue.message)
+      }
     }
 
     /// What the text on the display asks.
     package var question: Question? {
-      get {
-        switch extra {
-        case .nothing: nil
-        case .some(let question, _): question
-        }
-      }
-      set { extra = Self.extra(newValue, member) }
+      get { parts.question }
+      set { parts.question = newValue }
     }
     /// Its place in a group that is summed up.
     package var member: GroupMember? {
-      get {
-        switch extra {
-        case .nothing: nil
-        case .some(_, let member): member
-        }
-      }
-      set { extra = Self.extra(question, newValue) }
+      get { parts.member }
+      set { parts.member = newValue }
     }
-
-    private static func extra(_ question: Question?, _ member: GroupMember?) -> Extra {
-      question == nil && member == nil ? .nothing : .some(question, member)
+    /// The record of a script's message.
+    package var message: PublishedMessage? {
+      get { parts.message }
+      set { parts.message = newValue }
     }
 
     package init(
-      number: Int64, topic: String, target: [UInt8]?, question: Question? = nil, member: GroupMember? = nil
+      number: Int64, topic: String, target: [UInt8]?, question: Question? = nil, member: GroupMember? = nil,
+      message: PublishedMessage? = nil
     ) {
       self.number = number
       self.topic = topic
       self.target = target
-      extra = Self.extra(question, member)
+      extra = .nothing
+      parts = (question, member, message)
     }
   }
 
@@ -198,6 +243,8 @@ package struct IntakeContents: Hashable, Sendable {
   package var suppressed: [[UInt8]: WallTime] = [:]
   package var badges: [String: Int] = [:]
   package var shownDays: [[UInt8]: Int] = [:]
+  /// Lines of delayed pushes, by their targets.
+  package var delayed: [[UInt8]: String] = [:]
 
   package init() {}
 }

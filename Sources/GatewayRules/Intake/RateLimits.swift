@@ -21,7 +21,7 @@ struct RateLimits: Hashable, Sendable {
   }
 
   /// Takes one push out of a token's bucket; false when it is empty.
-  mutating func take(_ token: [UInt8], now: WallTime) -> Bool {
+  mutating func acquire(_ token: [UInt8], now: WallTime) -> Bool {
     guard perMinute > 0 else { return true }
     var bucket = buckets[token] ?? Bucket(level: burst * 1000, at: now)
     let elapsed = min(now.milliseconds - bucket.at.milliseconds, 86_400_000)

@@ -21,10 +21,16 @@ struct Target: Hashable, Sendable {
       var tickets: [IntakeMachine.Ticket]
     }
 
-    /// Of the newest state or of the end.
-    var timestamp: Int64 = 0
+    /// Of the newest state or of the end; 0: none.
+    var timestampMs: Int64 = 0
+    var isEnded = false
     var lastWrite: WallTime?
     var held: Held?
+
+    /// Whether a state of this time is a newer one.
+    func takes(_ time: Int64, isStart: Bool) -> Bool {
+      time == 0 || time > timestampMs || time == timestampMs && (isStart || !isEnded)
+    }
 
     /// When the held state may be written.
     func heldUntil(_ intervalMs: Int64) -> WallTime? {
@@ -43,7 +49,7 @@ struct Target: Hashable, Sendable {
   static let waitingLimit = 1000
 
   var isEmpty: Bool {
-    number == nil && !isChanging && waiting.isEmpty && activity.timestamp == 0 && activity.held == nil
+    number == nil && !isChanging && waiting.isEmpty && activity.timestampMs == 0 && activity.held == nil
   }
 
   /// Whether the held state may be written.

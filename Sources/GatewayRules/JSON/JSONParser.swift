@@ -1,16 +1,19 @@
 /// Parses one JSON document of UTF-8; recursion is limited by `JSONValue.depthLimit`.
 struct JSONParser {
   private let bytes: [UInt8]
+  private let isLenient: Bool
   private var offset = 0
 
-  init(_ bytes: [UInt8]) {
+  init(_ bytes: [UInt8], isLenient: Bool) {
     self.bytes = bytes
+    self.isLenient = isLenient
   }
 
   mutating func document() throws(JSONValue.Problem) -> JSONValue {
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
     let value = try value(depth: 0)
     skipWhitespace()
-    guard offset == bytes.count else { throw problem(.unexpected) }
+    guard offset == bytes.count || isLenient else { throw problem(.unexpected) }
     return value
   }
 
@@ -32,7 +35,7 @@ struct JSONParser {
     offset += 1
     var members: [String: JSONValue] = [:]
     skipWhitespace()
-    if take(UInt8(ascii: "}")) { return .object(members) }
+    if skip(UInt8(ascii: "}")) { return .object(members) }
     while true {
       skipWhitespace()
       let start = offset
@@ -40,11 +43,11 @@ struct JSONParser {
       skipWhitespace()
       try expect(UInt8(ascii: ":"))
       let value = try value(depth: depth + 1)
-      guard members.updateValue(value, forKey: key) == nil else {
+      guard members.updateValue(value, forKey: key) == nil || isLenient else {
         throw JSONValue.Problem(reason: .repeatedKey, offset: start)
       }
       skipWhitespace()
-      if take(UInt8(ascii: "}")) { return .object(members) }
+      if skip(UInt8(ascii: "}")) { return .object(members) }
       try expect(UInt8(ascii: ","))
     }
   }
@@ -54,11 +57,11 @@ struct JSONParser {
     offset += 1
     var values: [JSONValue] = []
     skipWhitespace()
-    if take(UInt8(ascii: "]")) { return .array(values) }
+    if skip(UInt8(ascii: "]")) { return .array(values) }
     while true {
       values.append(try value(depth: depth + 1))
       skipWhitespace()
-      if take(UInt8(ascii: "]")) { return .array(values) }
+      if skip(UInt8(ascii: "]")) { return .array(values) }
       try expect(UInt8(ascii: ","))
     }
   }
@@ -126,15 +129,17 @@ struct JSONParser {
 
   private mutating func number() throws(JSONValue.Problem) -> JSONValue {
     let start = offset
-    _ = take(UInt8(ascii: "-"))
-    if !take(UInt8(ascii: "0")) { try digits() }
-    if take(UInt8(ascii: ".")) { try digits() }
-    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-      _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
+    _ = skip(UInt8(ascii: "-"))
+    if !skip(UInt8(ascii: "0")) { try digits() }
+    if skip(UInt8(ascii: ".")) { try digits() }
+    if skip(UInt8(ascii: "e")) || skip(UInt8(ascii: "E")) {
+      _ = skip(UInt8(ascii: "+")) || skip(UInt8(ascii: "-"))
       try digits()
     }
-    guard let value = Double(String(decoding: bytes[start..<offset], as: UTF8.self)), value.isFinite else {
-      throw problem(.unexpected)
+    let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+    let isWhole = text.utf8.allSatisfy { isDigit($0) || $0 == UInt8(ascii: "-") }
+    guard let value = Double(text), value.isFinite, !isWhole || abs(value) < JSONValue.wholeLimit else {
+      return .longNumber(text)
     }
     return .number(value)
   }
@@ -155,14 +160,14 @@ struct JSONParser {
 
   private func peek() -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func skip(_ byte: UInt8) -> Bool {
     guard peek() == byte else { return false }
     offset += 1
     return true
   }
 
   private mutating func expect(_ byte: UInt8) throws(JSONValue.Problem) {
-    guard take(byte) else { throw problem(.unexpected) }
+    guard skip(byte) else { throw problem(.unexpected) }
   }
 
   private mutating func skipWhitespace() {

@@ -22,6 +22,7 @@ extension JSONValue {
     case .null: "null"
     case .bool(let value): String(value)
     case .number(let value): whole.map { String($0) } ?? String(value)
+    case .longNumber(let digits): digits
     case .string(let text): jsonString(text)
     case .array(let values): "[" + values.map(\.line).joined(separator: ",") + "]"
     case .object(let members):

@@ -3,6 +3,9 @@ package enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
   case number(Double)
+  /// A number that a `Double` does not hold exactly, as it is written: an id of 19 digits is not
+  /// rounded.
+  case longNumber(String)
   case string(String)
   case array([JSONValue])
   case object([String: JSONValue])
@@ -32,11 +35,17 @@ package enum JSONValue: Hashable, Sendable {
   /// Objects and arrays around a value, at most.
   package static let depthLimit = 16
 
-  /// Parses one value. U+0000 and halves of surrogate pairs become U+FFFD.
-  package init(parsing bytes: [UInt8], limitBytes: Int) throws(Problem) {
+  /// 2⁵³: beyond it a `Double` does not hold every whole number.
+  static let wholeLimit: Double = 9_007_199_254_740_992
+
+  /// Parses one value; a byte order mark before it is ignored. U+0000 and halves of surrogate pairs
+  /// become U+FFFD.
+  /// - Parameter isLenient: the last one of repeated keys counts, and what follows the value does
+  ///   not, as in Go.
+  package init(parsing bytes: [UInt8], limitBytes: Int, isLenient: Bool = false) throws(Problem) {
     guard bytes.count <= limitBytes else { throw Problem(reason: .tooLong, offset: limitBytes) }
     guard String(validating: bytes, as: UTF8.self) != nil else { throw Problem(reason: .notUTF8, offset: 0) }
-    var parser = JSONParser(bytes)
+    var parser = JSONParser(bytes, isLenient: isLenient)
     self = try parser.document()
   }
 }
@@ -50,9 +59,18 @@ extension JSONValue {
     if case .bool(let value) = self { value } else { nil }
   }
 
+  /// The number, perhaps rounded.
+  package var double: Double? {
+    switch self {
+    case .number(let value): value
+    case .longNumber(let digits): Double(digits)
+    case .null, .bool, .string, .array, .object: nil
+    }
+  }
+
   /// The number if it is whole and exact.
   package var whole: Int64? {
-    guard case .number(let value) = self, abs(value) <= 9_007_199_254_740_992 else { return nil }
+    guard case .number(let value) = self, abs(value) <= Self.wholeLimit else { return nil }
     return Int64(exactly: value)
   }
 
@@ -77,8 +95,21 @@ extension JSONValue {
     switch self {
     case .string(let text): text
     case .number(let value): whole.map { String($0) } ?? String(value)
+    case .longNumber(let digits): digits
     case .bool(let value): String(value)
     case .null, .array, .object: nil
+    }
+  }
+
+  /// The type in words.
+  package var typeName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .number, .longNumber: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
     }
   }
 }

@@ -90,10 +90,15 @@ extension TopicProfile {
     }
     self.init(name: name, app: app)
     topics = try reader.strings("topics") ?? []
+    for topic in topics {
+      guard let (words, remedy) = Topic.problem(topic) else { continue }
+      throw ConfigurationProblem("the topic '\(topic)' can never match: \(words); \(remedy)")
+    }
     groupFields = try reader.strings("groupFields") ?? []
     groupNames = try reader.strings("groupNames") ?? []
     lifetimeSeconds = try reader.whole("lifetimeSeconds", 1...31_536_000)
     oncePerDay = try reader.bool("oncePerDay") ?? false
+    isReadTogether = try reader.bool("readTogether") ?? false
     allowsCritical = try reader.bool("allowsCritical") ?? false
     for (key, value) in try reader.object("types") {
       guard let category = value.string else { throw reader.problem("types", "an object of strings") }
@@ -121,7 +126,7 @@ extension TopicProfile.Identifier {
 
   /// The name that the payload gives, or nil.
   func value(in payload: JSONValue) -> String? {
-    guard let text = payload.value(at: field)?.text, !text.isEmpty else { return nil }
+    guard let text = payload.value(at: field)?.text, !DisplayText.isBlank(text) else { return nil }
     return prefix + text
   }
 }
@@ -145,8 +150,20 @@ extension TopicProfile.Category {
       throw reader.problem(
         "answers", "an array of at most \(NotificationLimits.actions) objects, without 'actions'")
     }
+    let labels = answers.map { DisplayText.clean($0.label) }
+    guard Set(DisplayText.shownLabels(labels)).count == labels.count else {
+      throw reader.problem(
+        "answers", "an array of labels that differ on the display, in \(NotificationLimits.actionBytes) bytes"
+      )
+    }
     callback = try reader.string("callback")
-    fields = try reader.strings("fields") ?? []
+    switch reader.value("dismissal") {
+    case nil, .bool(false): break
+    case .bool(true): dismissal = Answer(dismissal: Answer.dismissActionName)
+    case .string(let name) where !name.isEmpty: dismissal = Answer(dismissal: name)
+    case .some: throw reader.problem("dismissal", "true, or the name of an action")
+    }
+    fields = (try reader.strings("fields") ?? []).map { TopicProfile.Field($0) }
     guard fields.count <= Self.fieldsLimit else {
       throw reader.problem("fields", "an array of at most \(Self.fieldsLimit) paths")
     }

@@ -9,6 +9,20 @@ package struct TopicProfile: Hashable, Sendable {
     package var field: String
   }
 
+  /// A field that an answer repeats: without one that is not optional there are no actions, because
+  /// the sender could not attribute them.
+  package struct Field: Hashable, Sendable {
+    /// A path of keys.
+    package var path: String
+    package var isOptional: Bool
+
+    /// Reads a path, with `?` behind it if it is optional.
+    init(_ text: String) {
+      isOptional = text.hasSuffix("?")
+      path = isOptional ? String(text.dropLast()) : text
+    }
+  }
+
   /// How a category is shown.
   package struct Category: Hashable, Sendable {
     package var level: NotificationDetails.Level?
@@ -17,8 +31,10 @@ package struct TopicProfile: Hashable, Sendable {
     package var answers: [Answer] = []
     /// A callback of the configuration.
     package var callback: String?
-    /// Paths of the payload's fields that an answer repeats.
-    package var fields: [String] = []
+    /// Fields of the payload that an answer repeats.
+    package var fields: [Field] = []
+    /// The answer that a dismissal is; nil: none.
+    package var dismissal: Answer?
     package var isSilent = false
     package var identifier: Identifier?
     package var defaultTitle: String?
@@ -57,6 +73,9 @@ package struct TopicProfile: Hashable, Sendable {
   /// Seconds after which an item leaves the display.
   package var lifetimeSeconds: Int64?
   package var oncePerDay = false
+  /// Whether an item of a group that the user dismisses, or presses although it asks nothing, takes
+  /// the others of the group with it.
+  package var isReadTogether = false
   package var allowsCritical = false
 
   package init(name: String, app: String) {

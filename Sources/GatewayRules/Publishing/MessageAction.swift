@@ -1,131 +1,190 @@
+import NotibotProtocol
+
 /// An action of a message as ntfy's clients send it: a button, whose press is a decision. Its
 /// address, headers and body have no effect: a message never chooses what the gateway connects to.
 /// Source: docs.ntfy.sh/publish, Action buttons.
 package struct MessageAction: Hashable, Sendable {
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    case view, broadcast, http
+    case view, broadcast, http, copy
+  }
+
+  /// A reason why actions are refused, as ntfy's server words it.
+  struct Fault: Error, Hashable {
+    var text: String
+
+    init(_ text: String) {
+      self.text = text
+    }
   }
 
   package var kind: Kind
   package var label: String
+  /// All members as the sender gave them, for the answer. They are neither kept nor used.
+  package private(set) var members: [String: JSONValue] = [:]
 
   /// Actions of a message, at most.
   package static let limit = 3
 
-  /// Bytes of a header, or of the array in a body, at most.
-  package static let limitBytes = 4096
+  /// Bytes of a label in a decision; the display shows less.
+  private static let labelLimitBytes = 256
 
-  /// `view` opens an address on a phone; a display has nothing to open it with.
+  /// `view` opens an address on a phone, `copy` fills its clipboard; a display has neither.
   package var isButton: Bool {
     switch kind {
-    case .view: false
+    case .view, .copy: false
     case .broadcast, .http: true
     }
   }
 
-  /// Reads a header: `http, Label, URL; …`, with values in quotes if they have a comma or a
-  /// semicolon, or an array in JSON. nil: it is neither.
-  package static func parse(_ header: String) -> [MessageAction]? {
-    guard header.utf8.count <= limitBytes else { return nil }
-    if header.drop(while: { $0 == " " }).hasPrefix("[") {
-      guard let value = try? JSONValue(parsing: Array(header.utf8), limitBytes: limitBytes) else {
-        return nil
-      }
-      return parse(value)
+  /// Reads ntfy's short form, `http, Label, URL; …`, or an array in JSON.
+  static func parse(_ text: String) throws(PublishProblem) -> [MessageAction] {
+    do {
+      let rows = text.hasPrefix("[") ? try objects(text) : try ActionParser.rows(of: text)
+      guard rows.count <= limit else { throw Fault("at most \(limit) are allowed") }
+      return try rows.map { try MessageAction($0) }
+    } catch let fault as Fault {
+      throw PublishProblem(.actions, "the actions are not valid: \(fault.text)")
+    } catch {
+      throw PublishProblem(.actions, "the actions are not valid: \(error)")
     }
-    var actions: [MessageAction] = []
-    guard let rows = values(of: header) else { return nil }
-    for row in rows {
-      guard let action = MessageAction(row) else { return nil }
-      actions.append(action)
-    }
-    return actions.count <= limit ? actions : nil
   }
 
-  /// Reads an array of objects.
-  package static func parse(_ value: JSONValue) -> [MessageAction]? {
-    guard let rows = value.array, rows.count <= limit else { return nil }
-    var actions: [MessageAction] = []
-    for row in rows {
-      guard let kind = row["action"]?.string.flatMap(Kind.init), let label = row["label"]?.string,
-        isLabel(label)
-      else { return nil }
-      actions.append(MessageAction(kind: kind, label: label))
-    }
-    return actions
+  /// A button that was kept.
+  init(button label: String) {
+    (kind, self.label) = (.broadcast, label)
   }
 
-  private static func isLabel(_ label: String) -> Bool { !label.allSatisfy { $0 == " " } }
-
-  private init(kind: Kind, label: String) {
-    self.kind = kind
-    self.label = label
+  private static func objects(_ text: String) throws -> [[String: JSONValue]] {
+    let bytes = Array(text.utf8)
+    let value = try JSONValue(parsing: bytes, limitBytes: bytes.count, isLenient: true)
+    return try (value.array ?? []).map { row in
+      guard let members = row.object else { throw Fault("one of them is not an object") }
+      return Dictionary(members.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+        .filter { $0.value != .null }
+    }
   }
 
-  /// Values with and without names; without a name the first one is the action, the second one the
-  /// label.
-  private init?(_ row: [(name: String?, value: String)]) {
-    var (kind, label): (String?, String?) = (nil, nil)
-    for (index, (name, value)) in row.enumerated() {
-      switch (name, index) {
-      case ("action", _), (nil, 0): kind = value
-      case ("label", _), (nil, 1): label = value
-      // The address, and what it is asked with.
-      case (.some, _), (nil, _): break
-      }
+  /// Checks members with their names in lower case; those of `headers` and `extras` are objects.
+  private init(_ members: [String: JSONValue]) throws(Fault) {
+    for name in ["action", "label", "url", "method", "body", "intent", "value"] {
+      guard members[name].map({ $0.string != nil }) ?? true else { throw Fault("'\(name)' is not a text") }
     }
-    guard let kind = kind.flatMap({ Kind(rawValue: $0.lowercased()) }), let label, Self.isLabel(label) else {
-      return nil
+    for name in ["headers", "extras"] {
+      let isValid = members[name].map { $0.object?.values.allSatisfy { $0.string != nil } ?? false }
+      guard isValid ?? true else { throw Fault("'\(name)' is not an object of texts") }
     }
-    self.init(kind: kind, label: label)
+    func text(_ name: String) -> String { members[name]?.string ?? "" }
+    guard let kind = Kind(rawValue: text("action").lowercased()) else {
+      throw Fault("an action is not one of view, broadcast, http and copy")
+    }
+    let label = text("label").trimmed
+    guard !label.isEmpty else { throw Fault("an action has no label") }
+    switch kind {
+    case .view, .http: if text("url").isEmpty { throw Fault("'\(kind.rawValue)' has no url") }
+    case .copy: if text("value").isEmpty { throw Fault("'copy' has no value") }
+    case .broadcast: break
+    }
+    let method = text("method").uppercased()
+    guard kind != .http || !["GET", "HEAD"].contains(method) || text("body").isEmpty else {
+      throw Fault("a body is not possible with \(method)")
+    }
+    guard members["clear"].map({ $0.bool != nil }) ?? true else {
+      throw Fault("'clear' is not true or false")
+    }
+    (self.kind, self.members) = (kind, members)
+    self.label = DisplayNotification.cut(label, toBytes: Self.labelLimitBytes) { _ in 1 }
+    self.members["action"] = .string(kind.rawValue)
+    self.members["clear"] = members["clear"] ?? .bool(false)
+    if !method.isEmpty { self.members["method"] = .string(method) }
   }
+}
 
-  /// The values of each action; nil: a quote is not closed.
-  private static func values(of header: String) -> [[(name: String?, value: String)]]? {
-    var rows: [[(name: String?, value: String)]] = []
-    var row: [(name: String?, value: String)] = []
-    var name: String?
-    var value = ""
-    var quote: Character?
-    var wasQuoted = false
-    func trimmed(_ text: String) -> String {
-      String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
-    }
-    func endValue() {
-      row.append((name, wasQuoted ? value : trimmed(value)))
-      (name, value, wasQuoted) = (nil, "", false)
-    }
-    func endRow() {
-      endValue()
-      // Nothing after the last semicolon.
-      if row.contains(where: { $0.name != nil || !$0.value.isEmpty }) { rows.append(row) }
-      row = []
-    }
-    for character in header {
-      switch (character, quote) {
-      case (_, .some(let open)) where character == open: quote = nil
-      case (_, .some): value.append(character)
-      case ("\"", nil), ("'", nil):
-        // Elsewhere it is part of a word, such as an apostrophe.
-        if trimmed(value).isEmpty, !wasQuoted {
-          (value, quote, wasQuoted) = ("", character, true)
-        } else {
-          value.append(character)
-        }
-      case (",", nil): endValue()
-      case (";", nil): endRow()
-      case ("=", nil) where name == nil && isName(trimmed(value)): (name, value) = (trimmed(value), "")
-      case (_, nil): if !wasQuoted || !character.isWhitespace { value.append(character) }
-      }
-    }
-    guard quote == nil else { return nil }
-    endRow()
+/// A reader of ntfy's short form of actions: rows that end with `;`, of values that end with `,`,
+/// with or without a key. A value can be in quotes, in which `\` precedes a quote.
+private struct ActionParser {
+  private var rest: Substring
+
+  static func rows(of text: String) throws(MessageAction.Fault) -> [[String: JSONValue]] {
+    var parser = ActionParser(rest: Substring(text))
+    var rows: [[String: JSONValue]] = []
+    while !parser.rest.isEmpty { rows.append(try parser.row()) }
     return rows
   }
 
-  /// Names of values; `headers.NAME` and `extras.NAME` have one of their own.
-  private static func isName(_ text: String) -> Bool {
-    let known = ["action", "label", "url", "clear", "method", "body", "intent", "value"]
-    return known.contains(text) || text.hasPrefix("headers.") || text.hasPrefix("extras.")
+  private mutating func row() throws(MessageAction.Fault) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [:]
+    for index in 0... {
+      skipSpaces()
+      let key = popKey()
+      let value = rest.first == "\"" || rest.first == "'" ? try popQuoted() : popBare()
+      try Self.set(key ?? Self.key(at: index, of: members), to: value, in: &members)
+      skipSpaces()
+      guard let end = rest.popFirst(), end != ";" else { break }
+      guard end == "," else { throw MessageAction.Fault("there is text after a closing quote") }
+    }
+    return members
+  }
+
+  /// The key of a value without one.
+  private static func key(at index: Int, of members: [String: JSONValue]) -> String {
+    switch (index, members["action"]?.string?.lowercased()) {
+    case (0, _): "action"
+    case (1, _): "label"
+    case (2, "copy"): "value"
+    case (2, "broadcast"), (3..., _): ""
+    case _: "url"
+    }
+  }
+
+  private static func set(
+    _ key: String, to value: String, in members: inout [String: JSONValue]
+  ) throws(MessageAction.Fault) {
+    for name in ["headers", "extras"] where key.hasPrefix("\(name).") {
+      var object = members[name]?.object ?? [:]
+      object[String(key.dropFirst(name.count + 1))] = .string(value)
+      members[name] = .object(object)
+      return
+    }
+    switch (key.lowercased(), value.lowercased()) {
+    case ("action", _), ("label", _), ("url", _), ("method", _), ("body", _), ("intent", _), ("value", _):
+      members[key.lowercased()] = .string(value)
+    case ("clear", "true"), ("clear", "yes"), ("clear", "1"): members["clear"] = .bool(true)
+    case ("clear", "false"), ("clear", "no"), ("clear", "0"): members["clear"] = .bool(false)
+    case ("clear", _): throw MessageAction.Fault("'clear' is not true or false")
+    case ("", _): throw MessageAction.Fault("a value has no key; write KEY=VALUE")
+    case _: throw MessageAction.Fault("an unknown key")
+    }
+  }
+
+  private mutating func skipSpaces() { rest = rest.drop(while: \.isWhitespace) }
+
+  /// `KEY =`; nil: there is none.
+  private mutating func popKey() -> String? {
+    let name = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) }
+    let end = rest.dropFirst(name.count).drop(while: \.isWhitespace)
+    guard !name.isEmpty, end.first == "=" else { return nil }
+    rest = end.dropFirst().drop(while: \.isWhitespace)
+    return String(name)
+  }
+
+  private mutating func popBare() -> String {
+    let value = rest.prefix { $0 != "," && $0 != ";" }
+    rest = rest.dropFirst(value.count)
+    return String(value).trimmed
+  }
+
+  private mutating func popQuoted() throws(MessageAction.Fault) -> String {
+    let quote = rest.popFirst()
+    var value = ""
+    while let character = rest.popFirst() {
+      if character == quote { return value }
+      if character == "\\", rest.first == quote, let quote {
+        rest = rest.dropFirst()
+        value.append(quote)
+      } else {
+        value.append(character)
+      }
+    }
+    throw MessageAction.Fault("a quote is not closed")
   }
 }

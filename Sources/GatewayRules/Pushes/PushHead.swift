@@ -1,19 +1,22 @@
 /// What a request's header block says before anything is looked up.
 package struct PushHead: Hashable, Sendable {
-  /// `apns-push-type`: those that change how a push is handled.
-  package enum PushType: Hashable, Sendable {
-    case background, voip, other
+  /// `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
+  package enum PushType: String, Hashable, Sendable, CaseIterable {
+    case alert, background, location, voip, complication, fileprovider, mdm, liveactivity, pushtotalk
+    case widgets, controls
 
-    /// nil for a name that APNs does not have.
-    init?(name: String) {
-      switch name {
-      case "background": self = .background
-      case "voip": self = .voip
-      case "alert", "location", "complication", "fileprovider", "mdm", "liveactivity", "pushtotalk",
-        "widgets",
-        "controls":
-        self = .other
-      case _: return nil
+    /// What its topics have behind the app's bundle id; empty: nothing.
+    package var topicSuffix: String {
+      switch self {
+      case .alert, .background, .mdm: ""
+      case .location: ".location-query"
+      case .voip: ".voip"
+      case .complication: ".complication"
+      case .fileprovider: ".pushkit.fileprovider"
+      case .liveactivity: ".push-type.liveactivity"
+      case .pushtotalk: ".voip-ptt"
+      case .widgets: ".push-type.widgets"
+      case .controls: ".push-type.controls"
       }
     }
   }
@@ -45,8 +48,14 @@ package struct PushHead: Hashable, Sendable {
     self.authorization = authorization
   }
 
+  /// The head of a payload from a file.
+  package init(topic: String, apnsID: String?) {
+    self.init(
+      deviceToken: "", apnsID: apnsID, topic: topic, collapseID: nil, priority: 10, pushType: nil,
+      expiration: nil, authorization: nil)
+  }
+
   package static let collapseLimitBytes = 64
-  package static let topicLimitBytes = 128
   /// Bytes of a body, at most. `voip` is allowed more.
   package static let bodyLimitBytes = 4096
   package static let voipBodyLimitBytes = 5120
@@ -54,13 +63,7 @@ package struct PushHead: Hashable, Sendable {
   package var bodyLimitBytes: Int { pushType == .voip ? Self.voipBodyLimitBytes : Self.bodyLimitBytes }
 
   /// The topic without the suffix of a push type.
-  package var profileTopic: String {
-    for suffix in [".push-type.liveactivity", ".voip", ".complication", ".pushkit.fileprovider"]
-    where topic.hasSuffix(suffix) && topic.utf8.count > suffix.utf8.count {
-      return String(topic.dropLast(suffix.count))
-    }
-    return topic
-  }
+  package var profileTopic: String { Topic.withoutSuffix(topic) }
 }
 
 /// Headers of a request in their order, and its path and method.
@@ -85,6 +88,22 @@ package struct PushHeaders: Hashable, Sendable {
     hasher.combine(path)
     for field in fields { hasher.combine(field.name + ":" + field.value) }
   }
+
+  /// Whether the header block is one of HTTP/2: names in lower case, without those of a connection.
+  /// Values are not judged here: an odd byte in one has its own reason.
+  /// Source: RFC 9113 section 8.2.
+  package var isWellFormed: Bool {
+    fields.allSatisfy { name, _ in
+      !name.isEmpty && !Self.connectionFields.contains(name)
+        && name.utf8.allSatisfy { byte in
+          (0x21...0x7E).contains(byte) && !(0x41...0x5A).contains(byte) && byte != UInt8(ascii: ":")
+        }
+    }
+  }
+
+  private static let connectionFields = [
+    "connection", "transfer-encoding", "proxy-connection", "keep-alive", "upgrade",
+  ]
 
   /// Whether it is a request of the long poll, and no push.
   package var isPoll: Bool { path == "/v1/actions" || path.hasPrefix("/v1/actions?") }
@@ -111,48 +130,44 @@ package struct PushHeaders: Hashable, Sendable {
     return Set(names).count == names.count ? nil : .duplicateHeaders
   }
 
-  /// The values of a push, or why it is refused.
-  package func head() -> Result<PushHead, PushRefusal> {
-    if let id = first("apns-id"), !Self.isUUID(id) { return .failure(.badMessageID) }
-    guard let topic = first("apns-topic"), !topic.isEmpty else { return .failure(.missingTopic) }
-    guard topic.utf8.count <= PushHead.topicLimitBytes, topic.utf8.allSatisfy(Self.isTopicByte) else {
-      return .failure(.badTopic)
-    }
+  /// The values of a push.
+  package func head() throws(PushRefusal) -> PushHead {
+    if let id = first("apns-id"), !Self.isUUID(id) { throw PushRefusal(.badMessageID) }
+    guard let topic = first("apns-topic"), !topic.isEmpty else { throw PushRefusal(.missingTopic) }
+    guard Topic.isWellFormed(topic) else { throw PushRefusal(.badTopic) }
     let collapseID = first("apns-collapse-id")
     guard (collapseID?.utf8.count ?? 1) <= PushHead.collapseLimitBytes else {
-      return .failure(.badCollapseID)
+      throw PushRefusal(.badCollapseID)
     }
-    let priority = first("apns-priority").map { ["10": 10, "5": 5, "1": 1][$0] } ?? 10
-    guard let priority else { return .failure(.badPriority) }
+    guard let priority = Self.priorities[first("apns-priority") ?? "10"] else {
+      throw PushRefusal(.badPriority)
+    }
     var pushType: PushHead.PushType?
     if let name = first("apns-push-type") {
-      guard let known = PushHead.PushType(name: name) else { return .failure(.invalidPushType) }
+      guard let known = PushHead.PushType(rawValue: name) else { throw PushRefusal(.invalidPushType) }
       pushType = known
+    }
+    // A client that omits the header cannot know better.
+    guard pushType != .background || first("apns-priority") != "10" else {
+      throw PushRefusal(
+        .badPriority, because: "is 10 with the push type background, which is an error", remedy: "send 5")
     }
     var expiration: Int64?
     if let text = first("apns-expiration") {
       guard text.utf8.count <= 15, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
         let value = Int64(text)
-      else { return .failure(.badExpirationDate) }
+      else { throw PushRefusal(.badExpirationDate) }
       expiration = value
     }
     let token = path.dropFirst("/3/device".count).dropFirst()
-    guard !token.isEmpty else { return .failure(.missingDeviceToken) }
-    return .success(
-      PushHead(
-        deviceToken: String(token), apnsID: first("apns-id"), topic: topic,
-        collapseID: collapseID.flatMap { $0.isEmpty ? nil : $0 }, priority: priority, pushType: pushType,
-        expiration: expiration, authorization: authorization))
+    guard !token.isEmpty else { throw PushRefusal(.missingDeviceToken) }
+    return PushHead(
+      deviceToken: String(token), apnsID: first("apns-id"), topic: topic,
+      collapseID: collapseID.flatMap { $0.isEmpty ? nil : $0 }, priority: priority, pushType: pushType,
+      expiration: expiration, authorization: authorization)
   }
 
-  private static func isTopicByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-      true
-    case _: false
-    }
-  }
+  private static let priorities = ["10": 10, "5": 5, "1": 1]
 
   /// Whether the text has the form 8-4-4-4-12.
   package static func isUUID(_ text: String) -> Bool {
@@ -160,22 +175,4 @@ package struct PushHeaders: Hashable, Sendable {
     return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
       && parts.allSatisfy { $0.utf8.allSatisfy { hexDigit($0) != nil } }
   }
-}
-
-/// A refusal as an error.
-package struct PushRefusal: Error, Hashable, Sendable {
-  package var reason: PushReason
-
-  package init(reason: PushReason) {
-    self.reason = reason
-  }
-
-  static let badMessageID = PushRefusal(reason: .badMessageID)
-  static let missingTopic = PushRefusal(reason: .missingTopic)
-  static let badTopic = PushRefusal(reason: .badTopic)
-  static let badCollapseID = PushRefusal(reason: .badCollapseID)
-  static let badPriority = PushRefusal(reason: .badPriority)
-  static let invalidPushType = PushRefusal(reason: .invalidPushType)
-  static let badExpirationDate = PushRefusal(reason: .badExpirationDate)
-  static let missingDeviceToken = PushRefusal(reason: .missingDeviceToken)
 }

@@ -10,11 +10,11 @@ package struct PushLog: Hashable, Sendable {
     package var status: Int
     /// A reason of APNs, or what became of the push.
     package var verdict: String
-    package var detail: String?
+    package var remarks: [PushRemark]
 
     package init(
       at: WallTime, source: String, topic: String, token: String, apnsID: String, status: Int,
-      verdict: String, detail: String? = nil
+      verdict: String, remarks: [PushRemark] = []
     ) {
       self.at = at
       self.source = source
@@ -23,7 +23,7 @@ package struct PushLog: Hashable, Sendable {
       self.apnsID = apnsID
       self.status = status
       self.verdict = verdict
-      self.detail = detail
+      self.remarks = remarks
     }
 
     /// One line of JSON.
@@ -33,7 +33,7 @@ package struct PushLog: Hashable, Sendable {
         "token": .string(token), "apnsID": .string(apnsID), "status": .whole(status),
         "verdict": .string(verdict),
       ]
-      members["detail"] = detail.map { .string($0) }
+      if !remarks.isEmpty { members["remarks"] = .array(remarks.map(\.value)) }
       return JSONValue.object(members).line
     }
   }
@@ -41,12 +41,17 @@ package struct PushLog: Hashable, Sendable {
   /// Pushes kept.
   package static let limit = 1000
 
+  /// Remarks kept of a push. The last one explains a refusal.
+  static let remarksLimit = 8
+
   private var entries: [Entry] = []
   private var next = 0
 
   package init() {}
 
   package mutating func append(_ entry: Entry) {
+    var entry = entry
+    entry.remarks = Array(entry.remarks.suffix(Self.remarksLimit))
     if entries.count < Self.limit {
       entries.append(entry)
     } else {

@@ -48,6 +48,17 @@ package enum PushReason: String, Hashable, Sendable, CaseIterable {
   }
 }
 
+extension PushReason {
+  /// Whether it is about the provider's token. Why that is refused is only listed locally: nothing
+  /// is to be learned without a key.
+  var isOfTrust: Bool {
+    switch self {
+    case .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken: true
+    case _: false
+    }
+  }
+}
+
 /// The answer to a push.
 package struct PushAnswer: Hashable, Sendable {
   /// nil: 200.
@@ -56,14 +67,20 @@ package struct PushAnswer: Hashable, Sendable {
   package var apnsID: String
   /// When a token became invalid; for 410.
   package var since: WallTime?
-  /// For people: what was wrong.
-  package var detail: String?
+  /// What was wrong, or is shown otherwise than asked.
+  package var remarks: [PushRemark]
+  /// How long the device token has to wait for its next push, after too many.
+  package var paceSeconds: Int
 
-  package init(reason: PushReason?, apnsID: String, since: WallTime? = nil, detail: String? = nil) {
+  package init(
+    reason: PushReason?, apnsID: String, since: WallTime? = nil, remarks: [PushRemark] = [],
+    paceSeconds: Int = 1
+  ) {
     self.reason = reason
     self.apnsID = apnsID
     self.since = since
-    self.detail = detail
+    self.remarks = remarks
+    self.paceSeconds = paceSeconds
   }
 
   package var status: Int { reason?.status ?? 200 }
@@ -72,7 +89,23 @@ package struct PushAnswer: Hashable, Sendable {
   package static let retryAfterSeconds = 10
 
   /// For `retry-after`; nil: not said.
-  package var retryAfterSeconds: Int? { reason == .serviceUnavailable ? Self.retryAfterSeconds : nil }
+  package var retryAfterSeconds: Int? {
+    switch reason {
+    case .serviceUnavailable, .shutdown: Self.retryAfterSeconds
+    case .tooManyRequests: paceSeconds
+    case _: nil
+    }
+  }
+
+  /// Bytes of the header `notibot-detail`, at most.
+  static let detailLimitBytes = 1024
+
+  /// The remarks as a header; nil: there is none. Before the sender is trusted nothing is said.
+  package var detail: String? {
+    guard !remarks.isEmpty, reason?.isOfTrust != true else { return nil }
+    let bytes = remarks.map(\.line).joined(separator: " | ").utf8.prefix(Self.detailLimitBytes)
+    return String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+  }
 
   /// The JSON body; empty for 200.
   package var body: String {

@@ -13,11 +13,13 @@ package enum PushRequest {
   /// The checks of a device token against the table. Nothing here depends on the body.
   package static func token(
     of head: PushHead, in tokens: DeviceTokens
-  ) -> (token: DeviceToken?, reason: PushReason?) {
-    guard let digest = DeviceToken.digest(ofHex: head.deviceToken), let token = tokens[digest] else {
-      return (nil, .badDeviceToken)
+  ) -> (token: DeviceToken?, refusal: PushRefusal?) {
+    guard let digest = DeviceToken.digest(ofHex: head.deviceToken) else {
+      let words = "the device token is not 64 hexadecimal digits: it has \(head.deviceToken.count) characters"
+      return (nil, PushRefusal(.badDeviceToken, because: words, remedy: "send its bytes in hexadecimal only"))
     }
-    guard token.topic == head.profileTopic else { return (token, .deviceTokenNotForTopic) }
-    return (token, token.revoked == nil ? nil : .unregistered)
+    guard let token = tokens[digest] else { return (nil, PushRefusal(.badDeviceToken)) }
+    guard token.topic == head.profileTopic else { return (token, PushRefusal(.deviceTokenNotForTopic)) }
+    return (token, token.revoked == nil ? nil : PushRefusal(.unregistered))
   }
 }

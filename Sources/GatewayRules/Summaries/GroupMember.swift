@@ -1,18 +1,23 @@
-/// What an item adds to the summary of its group.
+/// The place of an item in its group.
 package struct GroupMember: Hashable, Sendable {
   /// The summary: topic, group and category, 32 bytes.
   package var group: [UInt8]
   package var app: String
   /// `grp` of the item.
   package var displayGroup: String
-  /// The text of the summary, with the place `{count}`.
+  /// The text of the summary, with the place `{count}`; empty: the group has no summary.
   package var text: String
+  /// Whether the items of `displayGroup` are read together.
+  package var isReadTogether: Bool
 
-  package init(group: [UInt8], app: String, displayGroup: String, text: String) {
+  package init(
+    group: [UInt8], app: String, displayGroup: String, text: String, isReadTogether: Bool = false
+  ) {
     self.group = group
     self.app = app
     self.displayGroup = displayGroup
     self.text = text
+    self.isReadTogether = isReadTogether
   }
 
   /// Characters of the name of a group, at most.
@@ -27,6 +32,7 @@ extension GroupMember {
   package var line: String {
     JSONValue.object([
       "app": .string(app), "grp": .string(displayGroup), "text": .string(text), "of": .string(hexText(group)),
+      "read": .bool(isReadTogether),
     ]).line
   }
 
@@ -39,7 +45,9 @@ extension GroupMember {
       let app = root["app"]?.string, let displayGroup = root["grp"]?.string, let text = root["text"]?.string,
       let group = root["of"]?.string.flatMap(Self.bytes)
     else { return nil }
-    self.init(group: group, app: app, displayGroup: displayGroup, text: text)
+    self.init(
+      group: group, app: app, displayGroup: displayGroup, text: text,
+      isReadTogether: root["read"]?.bool ?? false)
   }
 
   private static func bytes(_ hex: String) -> [UInt8]? {

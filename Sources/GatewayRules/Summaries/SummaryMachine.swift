@@ -98,32 +98,40 @@ package struct SummaryMachine: Hashable, Sendable {
     }
   }
 
+  /// The group that this notification sums up; nil: it is no summary on the display.
+  package func group(ofSummary number: Int64) -> GroupMember? {
+    key(ofSummary: number).flatMap { groups[$0]?.members.max { $0.key < $1.key }?.value }
+  }
+
+  private func key(ofSummary number: Int64) -> [UInt8]? {
+    groups.first { _, group in
+      switch group.state {
+      case .live(number, _), .changing(number, _): true
+      case .absent, .begun, .adding, .live, .changing, .leaving, .removing, .dismissed: false
+      }
+    }?.key
+  }
+
   // MARK: Inputs
 
   /// An item has a new text.
   package mutating func setItem(_ number: Int64, member: GroupMember?, now: WallTime) {
-    let former = take(number)
+    let former = removeMember(number)
     add(number, member)
     if let former, former != member?.group { advance(former, now) }
     if let group = member?.group { advance(group, now) }
   }
 
   package mutating func forgetItem(_ number: Int64, now: WallTime) {
-    if let group = take(number) { advance(group, now) }
+    if let group = removeMember(number) { advance(group, now) }
   }
 
   /// The user decided about an item: it is no longer a request.
-  package mutating func noteAnswered(_ number: Int64, now: WallTime) { forgetItem(number, now: now) }
+  package mutating func handleAnswered(_ number: Int64, now: WallTime) { forgetItem(number, now: now) }
 
   /// A notification left the display or the outbox.
-  package mutating func noteGone(_ number: Int64, now: WallTime) {
-    let gone = groups.first { _, group in
-      switch group.state {
-      case .live(number, _), .changing(number, _): true
-      case .absent, .begun, .adding, .live, .changing, .leaving, .removing, .dismissed: false
-      }
-    }
-    guard let key = gone?.key else { return }
+  package mutating func handleGone(_ number: Int64, now: WallTime) {
+    guard let key = key(ofSummary: number) else { return }
     dismiss(key)
     advance(key, now)
   }
@@ -163,12 +171,12 @@ package struct SummaryMachine: Hashable, Sendable {
   // MARK: Parts
 
   private mutating func add(_ number: Int64, _ member: GroupMember?) {
-    guard let member else { return }
+    guard let member, !member.text.isEmpty else { return }
     groupOf[number] = member.group
     groups[member.group, default: Group()].members[number] = member
   }
 
-  private mutating func take(_ number: Int64) -> [UInt8]? {
+  private mutating func removeMember(_ number: Int64) -> [UInt8]? {
     guard let key = groupOf.removeValue(forKey: number) else { return nil }
     groups[key]?.members[number] = nil
     return key

@@ -26,7 +26,7 @@ package struct TokenVerifier: Hashable, Sendable {
 
   package enum Verdict: Hashable, Sendable {
     case accepted(TrustedKey)
-    case refused(PushReason)
+    case refused(PushRefusal)
     case verify(Check)
   }
 
@@ -57,25 +57,36 @@ package struct TokenVerifier: Hashable, Sendable {
   }
 
   package func verdict(_ authorization: String?, now: WallTime) -> Verdict {
-    guard let authorization, !authorization.isEmpty else { return .refused(.missingProviderToken) }
+    guard let authorization, !authorization.isEmpty else {
+      return .refused(PushRefusal(.missingProviderToken))
+    }
     guard let space = authorization.firstIndex(of: " "),
       authorization[..<space].lowercased() == "bearer"
-    else { return .refused(.invalidProviderToken) }
-    let text = authorization[authorization.index(after: space)...]
+    else { return .refused(PushRefusal(.invalidProviderToken, because: "does not begin with bearer")) }
+    let text = authorization[space...].drop { $0 == " " }
     if let known = cache.first(where: { $0.text == text }) {
       return Self.age(of: known.issuedAt, now).map { .refused($0) } ?? .accepted(known.key)
     }
-    guard let token = ProviderToken(parsing: text),
-      let key = keys.first(where: { $0.keyID == token.keyID && $0.teamID == token.teamID })
-    else { return .refused(.invalidProviderToken) }
-    if let reason = Self.age(of: token.issuedAt, now) { return .refused(reason) }
-    return .verify(Check(token: token, key: key, text: String(text)))
+    do throws(PushRefusal) {
+      let token = try ProviderToken(parsing: text)
+      guard let key = keys.first(where: { $0.keyID == token.keyID && $0.teamID == token.teamID }) else {
+        throw PushRefusal(.invalidProviderToken, because: "no key of its 'iss' and 'kid' is trusted")
+      }
+      if let refusal = Self.age(of: token.issuedAt, now) { throw refusal }
+      return .verify(Check(token: token, key: key, text: String(text)))
+    } catch {
+      return .refused(error)
+    }
   }
 
   /// The result of the driver's verification.
-  package mutating func note(_ check: Check, isValid: Bool) -> Verdict {
-    guard isValid else { return .refused(.invalidProviderToken) }
-    guard keys.contains(check.key) else { return .refused(.invalidProviderToken) }
+  package mutating func receive(_ check: Check, isValid: Bool) -> Verdict {
+    guard isValid else {
+      return .refused(
+        PushRefusal(
+          .invalidProviderToken, because: "the signature is not that of the trusted key \(check.key.keyID)"))
+    }
+    guard keys.contains(check.key) else { return .refused(PushRefusal(.invalidProviderToken)) }
     if !cache.contains(where: { $0.text == check.text }) {
       if cache.count >= Self.cacheLimit { cache.removeFirst() }
       cache.append(Verified(text: check.text, key: check.key, issuedAt: check.token.issuedAt))
@@ -83,8 +94,11 @@ package struct TokenVerifier: Hashable, Sendable {
     return .accepted(check.key)
   }
 
-  private static func age(of issuedAt: WallTime, _ now: WallTime) -> PushReason? {
-    if issuedAt > now.adding(milliseconds: clockLeadMs) { return .invalidProviderToken }
-    return issuedAt < now.adding(milliseconds: -lifetimeMs) ? .expiredProviderToken : nil
+  private static func age(of issuedAt: WallTime, _ now: WallTime) -> PushRefusal? {
+    if issuedAt > now.adding(milliseconds: clockLeadMs) {
+      let seconds = issuedAt.seconds - now.seconds
+      return PushRefusal(.invalidProviderToken, because: "the claim 'iat' is \(seconds) s ahead of the clock")
+    }
+    return issuedAt < now.adding(milliseconds: -lifetimeMs) ? PushRefusal(.expiredProviderToken) : nil
   }
 }

@@ -1,59 +1,83 @@
 #if Gateway
 import Foundation
+import NIOCore
 import SerialLink
 
 /// The certificates of a gateway, made by the program `openssl`: an authority that senders trust,
-/// and the server's certificate.
+/// and the server's certificate. Files are replaced one by one, and the key stays, so that they
+/// belong together at any time.
 package enum Certificates {
   /// Days that a server's certificate is valid.
   package static let leafDays = 90
   /// Days that the authority is valid.
   package static let authorityDays = 3650
+  /// Ends a hang.
+  private static let limit = Duration.seconds(30)
 
-  /// Makes the authority if it is missing, and a certificate for `names`: addresses and host names.
-  package static func make(in folder: GatewayFolder, names: [String]) throws(GatewayFailure) {
-    let alternatives = names.map { ($0.contains(":") || isIPv4($0) ? "IP:" : "DNS:") + $0 }
-    guard names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isNameCharacter) }) else {
+  /// Makes what is missing of authority and key, and a server's certificate.
+  ///
+  /// - Parameter names: its addresses and host names; nil: those of the present one.
+  package static func make(in folder: GatewayFolder, names: [String]?) async throws(GatewayFailure) {
+    guard names?.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isNameCharacter) }) ?? true else {
       throw GatewayFailure(.usage, "a name of the certificate is neither an address nor a host name")
     }
-    // All files are created closed to others.
-    let mask = umask(0o077)
-    defer { umask(mask) }
-    if !FileManager.default.fileExists(atPath: folder.authority) {
-      try openssl([
-        "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", folder.authorityKey,
-      ])
-      try openssl([
-        "req", "-x509", "-new", "-key", folder.authorityKey, "-sha256", "-days", "\(authorityDays)", "-subj",
-        "/CN=Notibot gateway authority", "-addext", "basicConstraints=critical,CA:TRUE,pathlen:0", "-addext",
-        "keyUsage=critical,keyCertSign,cRLSign", "-out", folder.authority,
-      ])
+    if !exists(folder.authority) { try await makeAuthority(in: folder) }
+    guard exists(folder.authorityKey) else {
+      throw GatewayFailure(
+        .unfitEnvironment, "\(folder.authorityKey) is missing",
+        remedy: "put it there, run notibot-gateway init --renew, and keep it elsewhere again")
     }
-    let (request, extensions) = (folder.file("leaf.csr"), folder.file("leaf.ext"))
-    defer {
-      unlink(request)
-      unlink(extensions)
-    }
-    try PrivateFile.write(
-      """
-      basicConstraints=critical,CA:FALSE
-      keyUsage=critical,digitalSignature
-      extendedKeyUsage=serverAuth
-      subjectAltName=\(alternatives.joined(separator: ","))
-
-      """, to: extensions)
-    try openssl([
-      "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", folder.certificateKey,
-    ])
-    try openssl([
-      "req", "-new", "-key", folder.certificateKey, "-subj", "/CN=Notibot gateway", "-out", request,
-    ])
-    try openssl([
-      "x509", "-req", "-in", request, "-CA", folder.authority, "-CAkey", folder.authorityKey,
-      "-CAcreateserial",
-      "-sha256", "-days", "\(leafDays)", "-extfile", extensions, "-out", folder.certificate,
-    ])
+    if !exists(folder.certificateKey) { try await makeKey(folder.certificateKey) }
+    try await write(to: folder.file("leaf.csr"), request(in: folder, names))
+    defer { unlink(folder.file("leaf.csr")) }
+    try await write(
+      to: folder.certificate,
+      [
+        "x509", "-req", "-in", folder.file("leaf.csr"), "-CA", folder.authority, "-CAkey",
+        folder.authorityKey, "-set_serial", "\(UInt64.random(in: 1 ... .max))", "-sha256", "-days",
+        "\(leafDays)", "-copy_extensions", "copyall",
+      ])
   }
+
+  /// Whether the server's certificate is of the authority; true if nobody can say.
+  static func isOwn(in folder: GatewayFolder) async -> Bool {
+    let words = ["verify", "-no_check_time", "-CAfile", folder.authority, folder.certificate]
+    guard let process = try? await TiedProcess.start("/usr/bin/env", arguments: ["openssl"] + words) else {
+      return true
+    }
+    // 2: it could not be verified.
+    return await process.exitCode(within: limit) != 2
+  }
+
+  private static func makeAuthority(in folder: GatewayFolder) async throws(GatewayFailure) {
+    try await makeKey(folder.authorityKey)
+    try await write(
+      to: folder.authority,
+      [
+        "req", "-x509", "-new", "-key", folder.authorityKey, "-sha256", "-days", "\(authorityDays)",
+        "-subj", "/CN=Notibot gateway authority", "-addext", "basicConstraints=critical,CA:TRUE,pathlen:0",
+        "-addext", "keyUsage=critical,keyCertSign,cRLSign",
+      ])
+  }
+
+  private static func makeKey(_ path: String) async throws(GatewayFailure) {
+    try await write(to: path, ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])
+  }
+
+  private static func request(in folder: GatewayFolder, _ names: [String]?) -> [String] {
+    let key = ["-key", folder.certificateKey]
+    guard let names else {
+      return ["x509", "-x509toreq", "-in", folder.certificate, "-copy_extensions", "copyall"] + key
+    }
+    let alternatives = names.map { ($0.contains(":") || isIPv4($0) ? "IP:" : "DNS:") + $0 }
+    let extensions = [
+      "basicConstraints=critical,CA:FALSE", "keyUsage=critical,digitalSignature",
+      "extendedKeyUsage=serverAuth", "subjectAltName=" + alternatives.joined(separator: ","),
+    ]
+    return ["req", "-new", "-subj", "/CN=Notibot gateway"] + key + extensions.flatMap { ["-addext", $0] }
+  }
+
+  private static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
   private static func isIPv4(_ name: String) -> Bool {
     name.split(separator: ".", omittingEmptySubsequences: false).count == 4
@@ -65,24 +89,34 @@ package enum Certificates {
     character.isASCII && (character.isLetter || character.isNumber || ".-:*".contains(character))
   }
 
-  private static func openssl(_ arguments: [String]) throws(GatewayFailure) {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
+  /// Writes to a file what a run of `openssl` prints, which is less than a pipe holds.
+  private static func write(to path: String, _ arguments: [String]) async throws(GatewayFailure) {
+    let pipe = Pipe()
+    let process: TiedProcess
     do {
-      try process.run()
+      process = try await TiedProcess.start(
+        "/usr/bin/env", arguments: ["openssl"] + arguments,
+        output: pipe.fileHandleForWriting.fileDescriptor)
     } catch {
-      throw GatewayFailure(.unfitEnvironment, "cannot run openssl", remedy: "install the package openssl")
+      throw GatewayFailure(error)
     }
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw GatewayFailure(
-        .unfitEnvironment, "openssl \(arguments.first ?? "") failed with \(process.terminationStatus)",
-        remedy: "check that openssl 1.1.1 or newer is installed and the folder is writable")
+    switch await process.exitCode(within: limit) {
+    case 0: break
+    case 127: throw openssl("is missing")
+    case nil: throw openssl("\(arguments[0]) did not end")
+    case .some(let code):
+      let words = (try? await process.ended.get()) ?? ""
+      let reason = words.split(separator: "\n").first.map { String($0.prefix(200)) } ?? "ended with \(code)"
+      throw openssl("\(arguments[0]) failed: \(reason)")
     }
+    try? pipe.fileHandleForWriting.close()
+    let bytes = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
+    try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: path)
+  }
+
+  private static func openssl(_ problem: String) -> GatewayFailure {
+    GatewayFailure(
+      .unfitEnvironment, "the program openssl \(problem)", remedy: "install openssl 3.0 or newer")
   }
 }
 #endif

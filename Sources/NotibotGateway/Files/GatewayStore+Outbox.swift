@@ -7,7 +7,7 @@ import NotibotHost
 // same numbers to other notifications.
 extension GatewayStore {
   /// The outbox will go on under this source. Blocks.
-  func noteRenewal(_ source: UInt32) throws(JournalError) {
+  func recordRenewal(_ source: UInt32) throws(JournalError) {
     try change { try $0.execute(sql: "UPDATE outbox SET next_src = ?", arguments: [source]) }
   }
 

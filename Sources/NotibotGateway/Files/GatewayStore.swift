@@ -25,17 +25,17 @@ struct StoredDecisions: Sendable {
 /// What a gateway remembers next to the outbox: which pushes it has taken, and which notification
 /// is which item of a sender, what the items ask, what was answered, and the summaries of groups.
 /// No text of a push except the titles of items with answers, the texts of those that need a second
-/// press, and names of groups that have summaries. No token.
+/// press and of delayed messages, and names of groups that have summaries. No token.
 final class GatewayStore: Sendable {
   /// "Ntgw".
   private static let applicationID = 0x4E74_6777
-  private static let version = 5
+  private static let version = 6
   private static let tables = """
     CREATE TABLE seen (
       key BLOB PRIMARY KEY, apns_id TEXT NOT NULL, at INTEGER NOT NULL, own INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE item (
-      number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB, question TEXT, member TEXT
+      number INTEGER PRIMARY KEY, topic TEXT NOT NULL, target BLOB, question TEXT, member TEXT, message TEXT
     ) STRICT;
     CREATE TABLE suppressed (target BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE badge (topic TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -64,6 +64,11 @@ final class GatewayStore: Sendable {
       row INTEGER PRIMARY KEY CHECK (row = 1), src INTEGER NOT NULL, next_src INTEGER, token INTEGER NOT NULL,
       next_token INTEGER NOT NULL
     ) STRICT;
+    """
+
+  /// New in version 6.
+  private static let delayedTable = """
+    CREATE TABLE delayed (target BLOB PRIMARY KEY, message TEXT NOT NULL) STRICT, WITHOUT ROWID;
     """
 
   let path: String
@@ -125,7 +130,7 @@ final class GatewayStore: Sendable {
     let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     switch version {
     case 0:
-      try database.execute(sql: tables + decisionTables + summaryTables + outboxTable)
+      try database.execute(sql: tables + decisionTables + summaryTables + outboxTable + delayedTable)
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
     case ..<Self.version:
       if version == 1 {
@@ -136,7 +141,9 @@ final class GatewayStore: Sendable {
         try database.execute(sql: "ALTER TABLE item ADD COLUMN member TEXT")
         try database.execute(sql: summaryTables)
       }
-      try database.execute(sql: "DROP TABLE IF EXISTS outbox; \(outboxTable)")
+      if version < 5 { try database.execute(sql: "DROP TABLE IF EXISTS outbox; \(outboxTable)") }
+      try database.execute(sql: "ALTER TABLE item ADD COLUMN message TEXT")
+      try database.execute(sql: delayedTable)
     case _: return false
     }
     try database.execute(sql: "PRAGMA user_version = \(Self.version)")
@@ -168,11 +175,15 @@ final class GatewayStore: Sendable {
           IntakeContents.Item(
             number: row["number"], topic: topic, target: (row["target"] as Data?).map { Array($0) },
             question: (row["question"] as String?).flatMap { Question(line: $0) },
-            member: (row["member"] as String?).flatMap { GroupMember(line: $0) }))
+            member: (row["member"] as String?).flatMap { GroupMember(line: $0) },
+            message: (row["message"] as String?).flatMap { PublishedMessage(line: $0) }))
       }
       for row in try Row.fetchAll(database, sql: "SELECT target, until FROM suppressed") {
         contents.suppressed[Array(row["target"] as Data)] = min(
           now.adding(milliseconds: options.suppressMs), WallTime(milliseconds: row["until"]))
+      }
+      for row in try Row.fetchAll(database, sql: "SELECT target, message FROM delayed") {
+        contents.delayed[Array(row["target"] as Data)] = row["message"]
       }
       for row in try Row.fetchAll(database, sql: "SELECT topic, value FROM badge") {
         contents.badges[row["topic"]] = row["value"]
@@ -333,13 +344,19 @@ final class GatewayStore: Sendable {
     case .forgetKey(let key): try run("DELETE FROM seen WHERE key = ?", [Data(key)])
     case .item(let item):
       try run(
-        "REPLACE INTO item (number, topic, target, question, member) VALUES (?, ?, ?, ?, ?)",
-        [item.number, item.topic, item.target.map { Data($0) }, item.question?.line, item.member?.line])
+        "REPLACE INTO item (number, topic, target, question, member, message) VALUES (?, ?, ?, ?, ?, ?)",
+        [
+          item.number, item.topic, item.target.map { Data($0) }, item.question?.line, item.member?.line,
+          item.message?.line,
+        ])
     case .forgetItem(let number): try run("DELETE FROM item WHERE number = ?", [number])
     case .suppressed(let target, let until):
       try run("REPLACE INTO suppressed VALUES (?, ?)", [Data(target), until.milliseconds])
     case .badge(let topic, let value): try run("REPLACE INTO badge VALUES (?, ?)", [topic, value])
     case .shown(let group, let day): try run("REPLACE INTO shown VALUES (?, ?)", [Data(group), day])
+    case .delayed(let target, let delay):
+      try run("REPLACE INTO delayed VALUES (?, ?)", [Data(target), delay.line])
+    case .forgetDelayed(let target): try run("DELETE FROM delayed WHERE target = ?", [Data(target)])
     }
   }
 }

@@ -21,7 +21,8 @@ package enum GatewayTables {
     var mutes: Result<[Mute], GatewayFailure>?
   }
 
-  /// Reads the tables that are not of these versions. Blocks.
+  /// Reads the tables that are not of these versions. Blocks, 10 to 20 µs without a change; inotify
+  /// would not report changes by other computers on a network file system.
   static func changes(since versions: Versions, in folder: GatewayFolder) -> Changes {
     var changes = Changes(versions: versions)
     changes.tokens = changed(folder.tokens, &changes.versions, readTokens)

@@ -41,10 +41,11 @@ package enum PrivateFile {
     return secret
   }
 
-  /// Replaces a file with mode 0600, completely or not at all; it is on the disk on return.
+  /// Replaces a file with mode 0600, completely or not at all; it is on the disk on return. What
+  /// root writes into the folder of a service can be read by the service.
   package static func write(_ text: String, to path: String) throws(GatewayFailure) {
     do throws(FileError) {
-      try WholeFile.write(text.utf8, to: path, mode: 0o600)
+      try WholeFile.write(text.utf8, to: path, mode: 0o600, owner: .folder)
     } catch {
       throw GatewayFailure(error)
     }

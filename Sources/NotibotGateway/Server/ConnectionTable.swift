@@ -66,16 +66,22 @@ final class ConnectionTable: Sendable {
   }
 
   /// A request has begun.
-  func noteRequest(on number: Int) {
+  func recordRequest(on number: Int) {
     let use = nextUse()
     state.value.connections[number]?.openCount += 1
     state.value.connections[number]?.lastUse = use
   }
 
   /// A request was answered, or has ended without an answer.
-  func noteEnd(on number: Int) { state.value.connections[number]?.openCount -= 1 }
+  func recordEnd(on number: Int) {
+    state.value.connections[number]?.openCount -= 1
+    if state.value.ended != nil { closeSoon([number]) }
+  }
 
-  func noteAccepted(on number: Int) { state.value.connections[number]?.isAccepted = true }
+  func markAccepted(on number: Int) { state.value.connections[number]?.isAccepted = true }
+
+  /// Its last answer is written: it is closed before all that have more to do.
+  func noteLast(on number: Int) { state.value.connections[number]?.isAccepted = false }
 
   private func nextUse() -> Int {
     state.value.uses += 1
@@ -84,9 +90,14 @@ final class ConnectionTable: Sendable {
 
   // MARK: The end
 
+  /// Time for a client without a request to close its connection.
+  private static let idleLimit = TimeAmount.milliseconds(300)
+
   /// Asks all connections to end after their answers; closes those that do not.
   ///
-  /// - Parameter event: what their pipelines understand.
+  /// - Parameters:
+  ///   - limit: time for the answers that are due.
+  ///   - event: understood by their pipelines.
   func quiesce(within limit: TimeAmount, _ event: any Sendable = ChannelShouldQuiesceEvent()) async {
     let ended = eventLoop.makePromise(of: Void.self)
     eventLoop.execute { [self] in
@@ -95,11 +106,23 @@ final class ConnectionTable: Sendable {
       for connection in state.value.connections.values {
         connection.channel.pipeline.fireUserInboundEventTriggered(event)
       }
+      closeSoon(Array(state.value.connections.keys))
       eventLoop.scheduleTask(in: limit) { [self] in
         for connection in state.value.connections.values { connection.close() }
       }
     }
     try? await ended.futureResult.get()
+  }
+
+  /// Closes those of these that then have no request: a client that reads nothing would keep its
+  /// connection for as long as it likes.
+  private func closeSoon(_ numbers: [Int]) {
+    eventLoop.scheduleTask(in: Self.idleLimit) { [self] in
+      for number in numbers {
+        guard let connection = state.value.connections[number], connection.openCount <= 0 else { continue }
+        connection.close()
+      }
+    }
   }
 }
 #endif

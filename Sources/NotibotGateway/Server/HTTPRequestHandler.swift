@@ -6,70 +6,118 @@ import NIOHTTP1
 import NotibotProtocol
 
 /// One connection of HTTP/1.1: a request at a time.
+///
+/// *waiting* → *receiving* the body → *answering* → *waiting*, or *ended* after the last answer:
+/// the output is closed, and later bytes of the client are ignored, because a close with unread
+/// bytes could cost it the answer.
 final class HTTPRequestHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
-  private struct Request {
+  struct Request {
     var head: HTTPRequestHead
     var body: [UInt8] = []
+
+    /// By what was announced, or by what has come.
+    fileprivate var isTooLong: Bool {
+      let announced = head.headers["content-length"].first.flatMap { Int($0) } ?? 0
+      return max(announced, body.count) > HTTPRequestHandler.bodyLimitBytes
+    }
   }
 
-  private let service: GatewayService
+  private enum State {
+    case waiting
+    case receiving(Request, isLast: Bool)
+    case answering(isLast: Bool)
+    case ended
+  }
+
+  /// One byte more shows that a body is too long; then the request is answered at once.
+  private static let bodyLimitBytes = PublishRequest.jsonLimitBytes
+  /// Time for the client to close the connection after the last answer.
+  private static let endLimit = TimeAmount.seconds(2)
+  private static let methods = "GET, HEAD, POST, PUT, DELETE, OPTIONS"
+
+  let service: GatewayService
   private let connections: ConnectionTable
   private let connection: Int
+  private let lines: RequestLineHandler
   /// Whether this is the socket of commands.
   private let isCommands: Bool
-  private var request: Request?
-  private var isAnswering = false
-  private var isEnding = false
+  private var state = State.waiting
 
   /// Ends a connection after its present answer. SwiftNIO's own event does so too, but its handler
   /// takes the answers to pipelined requests for a mistake of the program.
   struct End: Sendable {}
 
-  init(service: GatewayService, connections: ConnectionTable, connection: Int, isCommands: Bool) {
+  init(
+    service: GatewayService, connections: ConnectionTable, connection: Int, lines: RequestLineHandler,
+    isCommands: Bool
+  ) {
     self.service = service
-    (self.connections, self.connection) = (connections, connection)
+    (self.connections, self.connection, self.lines) = (connections, connection, lines)
     self.isCommands = isCommands
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
-    case .head(let head):
-      guard !isEnding else { return }
-      isAnswering = true
-      connections.noteRequest(on: connection)
-      request = Request(head: head)
-    case .body(let bytes):
-      guard var current = request else { return }
-      request = nil
-      current.body += bytes.readableBytesView.prefix(PushHead.bodyLimitBytes + 1 - current.body.count)
-      request = current
-    case .end:
-      guard let current = request else { return }
-      request = nil
-      handle(current, context)
+    switch (state, unwrapInboundIn(data)) {
+    case (.waiting, .head(let head)):
+      connections.recordRequest(on: connection)
+      begin(Request(head: head), isLast: head.isLast, context)
+    case (.receiving(var request, let isLast), .body(let bytes)):
+      state = .waiting
+      request.body += bytes.readableBytesView.prefix(Self.bodyLimitBytes + 1 - request.body.count)
+      proceed(with: request, isLast: isLast, context)
+    case (.receiving(let request, let isLast), .end): handle(request, isLast: isLast, context)
+    case (.waiting, _), (.receiving, .head), (.answering, _), (.ended, _): break
     }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is End { isEnding = true }
-    if event is IdleStateHandler.IdleStateEvent || (isEnding && !isAnswering) {
-      return context.close(promise: nil)
+    if event is IdleStateHandler.IdleStateEvent { return context.close(promise: nil) }
+    guard event is End else { return context.fireUserInboundEventTriggered(event) }
+    switch state {
+    case .waiting, .ended: context.close(promise: nil)
+    case .receiving(let request, _): state = .receiving(request, isLast: true)
+    case .answering: state = .answering(isLast: true)
     }
-    context.fireUserInboundEventTriggered(event)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  private func handle(_ request: Request, _ context: ChannelHandlerContext) {
-    let parts = request.head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let path = String(parts[0])
+  private func proceed(with request: Request, isLast: Bool, _ context: ChannelHandlerContext) {
+    if request.isTooLong { return handle(request, isLast: true, context) }
+    state = .receiving(request, isLast: isLast)
+  }
+
+  /// A client that waits for permission to send the body gets it, unless it announces too much.
+  private func begin(_ request: Request, isLast: Bool, _ context: ChannelHandlerContext) {
+    let head = request.head
+    proceed(with: request, isLast: isLast, context)
+    guard case .receiving = state, head.version == .http1_1,
+      head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" })
+    else { return }
+    context.writeAndFlush(
+      wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+  }
+
+  private func handle(_ request: Request, isLast: Bool, _ context: ChannelHandlerContext) {
+    state = .answering(isLast: isLast)
+    var target = request.head.uri[...]
+    // As a client sends it to a proxy.
+    if target.hasPrefix("http://") { target = target.dropFirst(7).drop { $0 != "/" && $0 != "?" } }
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let path = parts.first.map(String.init) ?? ""
     let query = parts.count == 2 ? String(parts[1]) : ""
-    let reply = replying(context, isKeptAlive: request.head.isKeepAlive)
-    if let problem = originProblem(request.head) { return reply(403, "text/plain", problem + "\n") }
-    switch (request.head.method, path) {
+    let reply = replying(context, to: request.head.method)
+    if let problem = originProblem(request.head) { return refuse(PublishProblem(.webPage, problem), reply) }
+    if request.isTooLong {
+      let code: PublishProblem.Code = path == "/" ? .jsonTooLarge : .tooLarge
+      return refuse(PublishProblem(code, "more than \(Self.bodyLimitBytes) bytes"), reply, path)
+    }
+    // The headers of HEAD are those of GET.
+    switch (request.head.method == .HEAD ? .GET : request.head.method, path) {
+    case (.OPTIONS, _): reply(200, "text/plain", "")
     case (.GET, "/healthz"):
       let problem = service.assumeIsolated { $0.healthProblem }
       reply(problem == nil ? 200 : 503, "text/plain", (problem ?? "ok") + "\n")
@@ -85,20 +133,22 @@ final class HTTPRequestHandler: ChannelInboundHandler {
         service.reloadRegistrations()
         service.afterCheckingTables { _ in reply(200, "text/plain", "ok\n") }
       }
-    case _: publish(request, path, reply)
+    case _: publish(request, path, query, reply)
     }
   }
 
-  private typealias Reply = @Sendable (_ status: Int, _ type: String, _ body: String) -> Void
+  typealias Reply = @Sendable (_ status: Int, _ type: String, _ body: String) -> Void
 
-  private func answer(_ reply: @escaping Reply, _ text: @escaping @Sendable (GatewayService) async -> String)
-  {
+  func answer(
+    _ reply: @escaping Reply, _ type: String = "text/plain; charset=utf-8",
+    _ text: @escaping @Sendable (GatewayService) async -> String
+  ) {
     let service = service
     let eventLoop = service.eventLoop
     // Ends with its answer, which is one hop to the outbox away.
     Task {
       let body = await text(service)
-      eventLoop.execute { reply(200, "text/plain; charset=utf-8", body) }
+      eventLoop.execute { reply(200, type, body) }
     }
   }
 
@@ -117,36 +167,9 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     service.assumeIsolated { service in
       service.push(file: request.body, topic: topic) { answer, outcome in
         let verdict = outcome?.rawValue ?? answer.reason?.rawValue ?? ""
-        reply(answer.status, "application/json", JSONValue.object(["verdict": .string(verdict)]).line + "\n")
-      }
-    }
-  }
-
-  private func publish(_ request: Request, _ path: String, _ reply: @escaping Reply) {
-    let fields = request.head.headers.map { (name: $0.name.lowercased(), value: $0.value) }
-    let publication: PublishRequest
-    do {
-      publication = try PublishRequest(
-        method: request.head.method.rawValue, path: path, fields: fields, body: request.body)
-    } catch {
-      let body = JSONValue.object(["http": .whole(error.status), "error": .string(error.text)])
-      return reply(error.status, "application/json", body.line + "\n")
-    }
-    service.assumeIsolated { service in
-      service.publish(publication) { answer, now in
-        guard answer.reason == nil else {
-          let error = JSONValue.object([
-            "http": .whole(answer.status), "error": .string(answer.reason?.rawValue ?? ""),
-          ])
-          return reply(answer.status, "application/json", error.line + "\n")
-        }
-        var members: [String: JSONValue] = [
-          "id": .string(answer.apnsID), "time": .whole(now.seconds),
-          "event": .string(publication.isRemoval ? "message_delete" : "message"),
-          "topic": .string(publication.topic),
-        ]
-        if !publication.isRemoval { members["message"] = .string(publication.text) }
-        reply(200, "application/json", JSONValue.object(members).line + "\n")
+        var members: [String: JSONValue] = ["verdict": .string(verdict)]
+        if !answer.remarks.isEmpty { members["remarks"] = .array(answer.remarks.map(\.value)) }
+        reply(answer.status, "application/json", JSONValue.object(members).line + "\n")
       }
     }
   }
@@ -156,27 +179,70 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     isCommands ? nil : LoopbackGate(port: nil, hasPages: false).problem { head.headers[$0] }
   }
 
-  private func replying(_ context: ChannelHandlerContext, isKeptAlive: Bool) -> Reply {
+  /// When the next attempt makes sense; nil: not said.
+  private func retrySeconds(_ status: Int) -> Int? {
+    switch status {
+    case 503: PushAnswer.retryAfterSeconds
+    case 429: service.assumeIsolated { $0.configuration.intake.paceSeconds }
+    case _: nil
+    }
+  }
+
+  private func replying(_ context: ChannelHandlerContext, to method: HTTPMethod) -> Reply {
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     return { status, type, body in
       let (handler, context) = bound.value
-      handler.connections.noteEnd(on: handler.connection)
-      handler.isAnswering = false
-      let isKeptAlive = isKeptAlive && !handler.isEnding
-      if status == 200 { handler.connections.noteAccepted(on: handler.connection) }
-      guard context.channel.isActive else { return }
-      var headers = HTTPHeaders([("content-type", type), ("content-length", "\(body.utf8.count)")])
-      if status == 503 { headers.add(name: "retry-after", value: "\(PushAnswer.retryAfterSeconds)") }
-      if !isKeptAlive { headers.add(name: "connection", value: "close") }
-      let head = HTTPResponseHead(
-        version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)
-      context.write(handler.wrapOutboundOut(.head(head)), promise: nil)
-      context.write(
-        handler.wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(string: body)))),
-        promise: nil)
-      let ended = context.writeAndFlush(handler.wrapOutboundOut(.end(nil)))
-      if !isKeptAlive { ended.whenComplete { _ in bound.value.1.close(promise: nil) } }
+      handler.answer(status, type, body, to: method, context)
     }
   }
+
+  private func answer(
+    _ status: Int, _ type: String, _ body: String, to method: HTTPMethod, _ context: ChannelHandlerContext
+  ) {
+    guard case .answering(let isLast) = state else { return }
+    state = isLast ? .ended : .waiting
+    lines.endRequest()
+    connections.recordEnd(on: connection)
+    if status == 200 { connections.markAccepted(on: connection) }
+    guard context.channel.isActive else { return }
+    var headers = HTTPHeaders([("content-type", type), ("content-length", "\(body.utf8.count)")])
+    if let seconds = retrySeconds(status) { headers.add(name: "retry-after", value: "\(seconds)") }
+    if status == 405 || method == .OPTIONS { headers.add(name: "allow", value: Self.methods) }
+    if isLast { headers.add(name: "connection", value: "close") }
+    let head = HTTPResponseHead(
+      version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    if method != .HEAD {
+      let bytes = context.channel.allocator.buffer(string: body)
+      context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
+    }
+    let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+    guard isLast else { return }
+    connections.noteLast(on: connection)
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    written.whenComplete { _ in Self.end(bound.value) }
+  }
+
+  /// Closes the output; the client closes the connection.
+  private static func end(_ context: ChannelHandlerContext) {
+    try? context.pipeline.syncOperations.addHandler(IgnoredInput(), position: .first)
+    context.close(mode: .output, promise: nil)
+    let channel = context.channel
+    let late = context.eventLoop.scheduleTask(in: endLimit) { channel.close(promise: nil) }
+    channel.closeFuture.whenComplete { _ in late.cancel() }
+  }
+}
+
+/// What comes after the last answer: a decoder would collect it.
+private final class IgnoredInput: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+}
+
+extension HTTPRequestHead {
+  /// Whether the connection ends with the answer. SwiftNIO reads nothing after a request that asks
+  /// for another protocol, and no other protocol is spoken here.
+  fileprivate var isLast: Bool { !isKeepAlive || method == .CONNECT || headers.contains(name: "upgrade") }
 }
 #endif

@@ -10,6 +10,8 @@ import SerialLink
 final class HTTPServer: Sendable {
   /// Time without a byte after which a connection is closed.
   private static let idleLimit = TimeAmount.seconds(30)
+  /// Time for the answers that are due when the gateway ends.
+  private static let graceLimit = TimeAmount.seconds(1)
 
   private let listener: any Channel
   private let connections: ConnectionTable
@@ -63,17 +65,20 @@ final class HTTPServer: Sendable {
         channel.closeFuture.whenComplete { _ in connections.remove(number) }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(IdleStateHandler(allTimeout: idleLimit))
+        let lines = RequestLineHandler()
+        try pipeline.addHandler(lines)
         try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
         try pipeline.addHandler(
           HTTPRequestHandler(
-            service: service, connections: connections, connection: number, isCommands: isCommands))
+            service: service, connections: connections, connection: number, lines: lines,
+            isCommands: isCommands))
       }
     }
   }
 
   func stop() async {
     try? await listener.close().get()
-    await connections.quiesce(within: .milliseconds(500), HTTPRequestHandler.End())
+    await connections.quiesce(within: Self.graceLimit, HTTPRequestHandler.End())
     if let socketPath { unlink(socketPath) }
   }
 }

@@ -1,6 +1,14 @@
 #if Gateway
 import NIOCore
 import NIOHTTP2
+import NIOSSL
+
+/// Why a connection ends before its first request.
+enum ConnectionRefusal: Sendable {
+  case notHTTP2
+  /// TLS did not begin; the errors of its library.
+  case handshake(String)
+}
 
 /// Recognises HTTP/2 by its first 24 bytes, because aioapns negotiates no protocol in TLS.
 /// Source: RFC 9113 section 3.4.
@@ -17,12 +25,17 @@ final class PrefaceHandler: ChannelInboundHandler, RemovableChannelHandler {
     """
 
   private let upgrade: @Sendable (any Channel) throws -> Void
+  private let refused: @Sendable (ConnectionRefusal) -> Void
   private var received = ByteBuffer()
   private var timer: Scheduled<Void>?
   private var isRefused = false
 
-  init(upgrade: @escaping @Sendable (any Channel) throws -> Void) {
+  init(
+    upgrade: @escaping @Sendable (any Channel) throws -> Void,
+    refused: @escaping @Sendable (ConnectionRefusal) -> Void
+  ) {
     self.upgrade = upgrade
+    self.refused = refused
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -50,10 +63,20 @@ final class PrefaceHandler: ChannelInboundHandler, RemovableChannelHandler {
     context.pipeline.syncOperations.removeHandler(self, promise: nil)
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if case NIOSSLError.handshakeFailed(let reason)? = error as? NIOSSLError {
+      // Of the library's text, the names of the errors, such as HTTP_REQUEST.
+      let names = "\(reason)".split(separator: "OPENSSL_internal:").dropFirst().map {
+        $0.prefix { $0 != " " }
+      }
+      refused(.handshake(names.isEmpty ? "\(reason)" : names.joined(separator: ", ")))
+    }
+    context.close(promise: nil)
+  }
 
   private func refuse(_ context: ChannelHandlerContext) {
     isRefused = true
+    refused(.notHTTP2)
     received.clear()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     context.writeAndFlush(wrapOutboundOut(context.channel.allocator.buffer(string: Self.refusal)))

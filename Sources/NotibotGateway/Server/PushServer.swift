@@ -14,8 +14,6 @@ final class PushServer: Sendable {
   private static let graceLimit = TimeAmount.seconds(5)
   private static let streamsLimit = 1000
   private static let headersLimitBytes = 16_384
-  /// Bytes of a certificate's file, at most.
-  private static let certificateLimitBytes = 1 << 20
 
   private let listener: any Channel
   private let connections: ConnectionTable
@@ -29,17 +27,8 @@ final class PushServer: Sendable {
   }
 
   static func start(
-    at place: GatewayRules.SocketPlace, folder: GatewayFolder, service: GatewayService
+    at place: GatewayRules.SocketPlace, keeper: CertificateKeeper, service: GatewayService
   ) async throws(GatewayFailure) -> PushServer {
-    let context: NIOSSLContext
-    do {
-      context = try await service.reader.runIfActive { try makeContext(folder) }
-    } catch {
-      let reason = (error as? GatewayFailure).map { ": \($0.message)" } ?? ""
-      throw GatewayFailure(
-        .unfitEnvironment, "cannot use the certificate \(folder.certificate)\(reason)",
-        remedy: "run notibot-gateway init --renew")
-    }
     let connections = await service.makeTable("apns")
     let bootstrap = ServerBootstrap.pausing(on: service.eventLoop)
       .serverChannelOption(.backlog, value: 64)
@@ -47,7 +36,7 @@ final class PushServer: Sendable {
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try Self.prepare(channel, context, service, connections)
+          try Self.prepare(channel, keeper.assumeIsolated { $0.context }, service, connections)
         }
       }
     do {
@@ -60,19 +49,6 @@ final class PushServer: Sendable {
     }
   }
 
-  /// Blocks.
-  private static func makeContext(_ folder: GatewayFolder) throws -> NIOSSLContext {
-    let certificate = try PrivateFile.read(folder.certificate, limitBytes: certificateLimitBytes)
-    let key = try PrivateFile.read(folder.certificateKey, limitBytes: certificateLimitBytes)
-    var tls = TLSConfiguration.makeServerConfiguration(
-      certificateChain: try NIOSSLCertificate.fromPEMBytes(certificate).map { .certificate($0) },
-      privateKey: .privateKey(try NIOSSLPrivateKey(bytes: key, format: .pem)))
-    tls.minimumTLSVersion = .tlsv12
-    // Offered, not required.
-    tls.applicationProtocols = ["h2"]
-    return try NIOSSLContext(configuration: tls)
-  }
-
   private static func prepare(
     _ channel: any Channel, _ context: NIOSSLContext, _ service: GatewayService,
     _ connections: ConnectionTable
@@ -83,10 +59,12 @@ final class PushServer: Sendable {
     let number = connections.insert(channel) { tls.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in
       connections.remove(number)
-      service.assumeIsolated { $0.noteClosed(connection: number) }
+      service.assumeIsolated { $0.handleClosed(connection: number) }
     }
     try pipeline.addHandler(
-      PrefaceHandler { channel in try upgrade(channel, service, connections, number) })
+      PrefaceHandler(
+        upgrade: { channel in try upgrade(channel, service, connections, number) },
+        refused: { refusal in service.assumeIsolated { $0.record(refusal) } }))
   }
 
   private static func upgrade(
@@ -97,6 +75,9 @@ final class PushServer: Sendable {
       HTTP2Setting(parameter: .maxConcurrentStreams, value: streamsLimit),
       HTTP2Setting(parameter: .maxHeaderListSize, value: headersLimitBytes),
     ]
+    // A device token with a space in it gets an answer, not a reset: PushStreamHandler validates
+    // headers.
+    configuration.headerBlockValidation = .disabled
     let management = NIOHTTP2ServerConnectionManagementHandler(
       eventLoop: channel.eventLoop,
       configuration: .init(maxIdleTime: idleLimit, maxAge: nil, maxGraceTime: graceLimit, keepalive: nil))

@@ -39,7 +39,7 @@ final class PushStreamHandler: ChannelInboundHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    connections.noteRequest(on: connection)
+    connections.recordRequest(on: connection)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     timer = context.eventLoop.scheduleTask(in: Self.timeLimit) {
       let (handler, context) = bound.value
@@ -49,7 +49,7 @@ final class PushStreamHandler: ChannelInboundHandler {
 
   func handlerRemoved(context: ChannelHandlerContext) {
     timer?.cancel()
-    connections.noteEnd(on: connection)
+    connections.recordEnd(on: connection)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -76,6 +76,7 @@ final class PushStreamHandler: ChannelInboundHandler {
       let request = PushHeaders(
         method: headers.first(name: ":method") ?? "", path: headers.first(name: ":path") ?? "", fields: fields
       )
+      guard request.isWellFormed else { return reset(context) }
       state = .receiving(request, body: [])
       if isEnd { pass(request, [], context) }
     case .receiving(let request, let body):
@@ -95,8 +96,15 @@ final class PushStreamHandler: ChannelInboundHandler {
       if isEnd || body.count >= Self.bodyLimitBytes { pass(request, body, context) }
     case .answered(let skipped):
       state = .answered(skippedBytes: skipped + bytes.readableBytes)
-      if skipped + bytes.readableBytes > Self.skippedLimitBytes { context.close(promise: nil) }
+      if skipped + bytes.readableBytes > Self.skippedLimitBytes { reset(context) }
     }
+  }
+
+  /// Not within the read that opens the stream: SwiftNIO does not know it as open yet.
+  private func reset(_ context: ChannelHandlerContext) {
+    state = .answered(skippedBytes: 0)
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.eventLoop.execute { bound.value.close(promise: nil) }
   }
 
   private func pass(_ request: PushHeaders, _ body: [UInt8], _ context: ChannelHandlerContext) {
@@ -124,7 +132,11 @@ final class PushStreamHandler: ChannelInboundHandler {
     case .waiting: context.close(promise: nil)
     case .receiving(let request, _):
       state = .answered(skippedBytes: Self.skippedLimitBytes)
-      write(PushAnswer(reason: .idleTimeout, apnsID: request.echoedID ?? GatewayClock.uuid()), context)
+      let answer = PushAnswer(
+        reason: .idleTimeout, apnsID: request.echoedID ?? GatewayClock.uuid(),
+        remarks: [PushReason.idleTimeout.remark])
+      service.assumeIsolated { $0.recordRefusal(answer) }
+      write(answer, context)
     case .answered: break
     }
   }
@@ -139,7 +151,7 @@ final class PushStreamHandler: ChannelInboundHandler {
   private func write(
     _ status: Int, fields: [(String, String)], _ body: String, _ context: ChannelHandlerContext
   ) {
-    if status == 200 { connections.noteAccepted(on: connection) }
+    if status == 200 { connections.markAccepted(on: connection) }
     guard context.channel.isActive else { return }
     var headers = HPACKHeaders([(":status", "\(status)")] + fields)
     if !body.isEmpty { headers.add(name: "content-type", value: "application/json") }

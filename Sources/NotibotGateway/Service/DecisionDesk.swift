@@ -35,7 +35,7 @@ final class DecisionDesk: Sendable {
     collect()
   }
 
-  /// `wake` is called, on any thread, when there is something for `takeActions`.
+  /// `wake` is called, on any thread, when there is something for `drainActions`.
   func attach(_ wake: @escaping @Sendable () -> Void) {
     state.withLock { $0.wake = wake }
     wake()
@@ -43,12 +43,8 @@ final class DecisionDesk: Sendable {
 
   /// Decides about presses, and makes the decisions durable before the outbox takes the presses.
   /// After a crash in between the device reports them again, and they are known. Blocks.
-  func take(_ presses: [TakenPress]) throws(JournalError) {
-    let clock = GatewayClock()
-    let now = clock.now()
-    let (records, wake) = state.withLock { state in
-      state.machine.wallLeadMs = clock.wallLeadMs
-      Self.drain(&state)
+  func accept(_ presses: [TakenPress]) throws(JournalError) {
+    try decide { state, now in
       for taken in presses {
         let key = Expected(number: taken.number, action: taken.action, revision: taken.revision)
         state.expected[key, default: 0] += 1
@@ -60,6 +56,25 @@ final class DecisionDesk: Sendable {
           now: now)
         state.verdicts[verdict, default: 0] += 1
       }
+    }
+  }
+
+  /// The same for items that the user has dismissed. Blocks.
+  func receive(dismissals numbers: [Int64]) throws(JournalError) {
+    try decide { state, now in
+      for number in numbers {
+        let verdict = state.machine.dismiss(number, now: now)
+        if verdict != .meaningless { state.verdicts[verdict, default: 0] += 1 }
+      }
+    }
+  }
+
+  private func decide(_ body: (inout State, WallTime) -> Void) throws(JournalError) {
+    let clock = GatewayClock()
+    let (records, wake) = state.withLock { state in
+      state.machine.wallLeadMs = clock.wallLeadMs
+      Self.drain(&state)
+      body(&state, clock.now())
       while let action = state.machine.nextAction() {
         if let record = StoreRecord(action) {
           state.unsaved.append(record)
@@ -77,7 +92,7 @@ final class DecisionDesk: Sendable {
     wake()
   }
 
-  /// The report of a press: one that `take` had, or one of a device that does not keep presses.
+  /// The report of a press: one that `accept` had, or one of a device that does not keep presses.
   func receive(number: Int64, action: UInt32, revision: UInt16?, isStale: Bool, now: WallTime) {
     state.withLock { state in
       state.machine.wallLeadMs = GatewayClock().wallLeadMs
@@ -107,7 +122,7 @@ final class DecisionDesk: Sendable {
   }
 
   /// What is due, in order, each record before what follows it.
-  func takeActions() -> [DecisionMachine.Action] {
+  func drainActions() -> [DecisionMachine.Action] {
     state.withLock { state in
       defer { state.actions = [] }
       return state.actions

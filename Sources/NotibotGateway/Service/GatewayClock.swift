@@ -37,7 +37,21 @@ struct GatewayClock: Sendable {
       isBoardUp: isBoardUp)
   }
 
+  /// The calendar of a time zone of IANA, or of this computer's; nil: the zone is unknown.
+  func calendar(zone name: String?) -> LocalCalendar? {
+    guard let zone = name.map({ TimeZone(identifier: $0) }) ?? TimeZone.current else { return nil }
+    return LocalCalendar(now: wall()) {
+      Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0.seconds))))
+    }
+  }
+
   /// A new name for a push that has none.
   static func uuid() -> String { UUID().uuidString.lowercased() }
+
+  /// Bytes for a new name of a message.
+  static func randomBytes() -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<12).map { _ in UInt8.random(in: 0...247, using: &generator) }
+  }
 }
 #endif

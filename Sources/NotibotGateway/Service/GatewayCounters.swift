@@ -17,7 +17,7 @@ struct GatewayCounters: Sendable {
   private var answers = 0
   private var callbacks: [CallVerdict: Int] = [:]
 
-  mutating func note(topic: String, verdict: String, isLocal: Bool, answered: Duration) {
+  mutating func record(topic: String, verdict: String, isLocal: Bool, answered: Duration) {
     var label = Label(topic: topic, verdict: verdict)
     let limit = isLocal ? Self.labelsLimit / 2 : Self.labelsLimit
     if pushes[label] == nil, pushes.count >= limit { label.topic = "" }
@@ -27,7 +27,7 @@ struct GatewayCounters: Sendable {
       answered.components.seconds * 1_000_000_000 + answered.components.attoseconds / 1_000_000_000
   }
 
-  mutating func noteCallback(_ verdict: CallVerdict) { callbacks[verdict, default: 0] += 1 }
+  mutating func recordCallback(_ verdict: CallVerdict) { callbacks[verdict, default: 0] += 1 }
 
   /// Prometheus' text format.
   func text(

@@ -9,26 +9,27 @@ extension GatewayService {
   func begin() {
     for notice in notices { warn(notice) }
     desk.attach { [eventLoop] in
-      eventLoop.execute { self.assumeIsolated { $0.obeyDecisions() } }
+      eventLoop.execute { self.assumeIsolated { $0.drainDecisions() } }
     }
     reloadRegistrations()
+    wakeIntake()
   }
 
   // MARK: Items
 
   /// A new text of an item is on its way.
-  func noteBegin(of operation: IntakeMachine.Operation) {
+  func handleBegin(of operation: IntakeMachine.Operation) {
     guard let number = operation.changedNumber else { return }
     desk.with { $0.beginChange(number) }
   }
 
-  func noteEnd(of operation: IntakeMachine.Operation) {
+  func handleEnd(of operation: IntakeMachine.Operation) {
     guard let number = operation.changedNumber else { return }
     let now = clock.now()
     desk.with { $0.endChange(number, now: now) }
   }
 
-  func note(_ record: IntakeRecord) {
+  func apply(_ record: IntakeRecord) {
     let now = clock.now()
     switch record {
     case .item(let item):
@@ -37,34 +38,39 @@ extension GatewayService {
     case .forgetItem(let number):
       desk.with { $0.forgetItem(number) }
       summaries.forgetItem(number, now: now)
-    case .key, .forgetKey, .suppressed, .badge, .shown: break
+    case .key, .forgetKey, .suppressed, .badge, .shown, .delayed, .forgetDelayed: break
     }
   }
 
   /// The report of a press, also of one that was decided about before its commit.
-  func notePress(_ number: Int64, _ action: UInt32, _ revision: UInt16?, isStale: Bool) {
+  func handlePress(_ number: Int64, _ action: UInt32, _ revision: UInt16?, isStale: Bool) {
     desk.receive(
       number: number, action: action, revision: revision, isStale: isStale, now: clock.now())
-    obeyDecisions()
+    // A press of an item that asks nothing.
+    if intake.question(of: number) == nil {
+      intake.receiveReading(of: number, isGone: false)
+      drainActions()
+    }
+    drainDecisions()
   }
 
   // MARK: Actions
 
   /// Records go to the disk; what follows them is executed when they are durable.
-  func obeyDecisions() {
-    for action in desk.takeActions() {
+  func drainDecisions() {
+    for action in desk.drainActions() {
       // Presses that a device keeps bring no record here: it is on the disk already.
       if case .announce(let decision) = action, decision.state == .pending {
-        summaries.noteAnswered(decision.number, now: clock.now())
+        summaries.handleAnswered(decision.number, now: clock.now())
       }
       if let record = StoreRecord(action) { records.append(record) } else { followUps.append(.press(action)) }
     }
-    obeySummaries()
+    drainSummaries()
     writeRecords()
     armDecisions()
   }
 
-  private func obeySummaries() {
+  private func drainSummaries() {
     while let action = summaries.nextAction() {
       switch action {
       case .record(let record): records.append(.summary(record))
@@ -89,11 +95,11 @@ extension GatewayService {
 
   /// Writes to an item that was pressed, unless its sender has a newer text for it.
   private func change(_ show: DecisionMachine.Show) {
-    guard desk.with({ $0.isCurrent(show) }) else { return note(show, isDone: false) }
+    guard desk.with({ $0.isCurrent(show) }) else { return complete(show, isDone: false) }
     submit(.update(show.number, show.notification, key: nil), .press(show))
   }
 
-  func note(_ show: DecisionMachine.Show, isDone: Bool) {
+  func complete(_ show: DecisionMachine.Show, isDone: Bool) {
     let now = clock.now()
     desk.with { $0.complete(show, isDone: isDone, now: now) }
   }
@@ -118,10 +124,10 @@ extension GatewayService {
   }
 
   private func complete(_ call: DecisionMachine.Call, _ result: CallResult) {
-    counters.noteCallback(CallVerdict(result))
+    counters.recordCallback(CallVerdict(result))
     let now = clock.now()
     desk.with { $0.complete(call, result, now: now) }
-    obeyDecisions()
+    drainDecisions()
   }
 
   private func armDecisions() {
@@ -135,7 +141,7 @@ extension GatewayService {
         let now = service.clock.now()
         service.desk.with { $0.handleTimeout(now: now) }
         service.summaries.handleTimeout(now: now)
-        service.obeyDecisions()
+        service.drainDecisions()
       }
     }
   }
@@ -149,7 +155,7 @@ extension GatewayService {
   ) {
     let now = clock.now()
     desk.with { $0.acknowledge(upTo: after, topics: topics, now: now) }
-    obeyDecisions()
+    drainDecisions()
     let found = desk.with { $0.decisions(after: after, topics: topics) }
     guard found.isEmpty, wait > 0, !isStopping else {
       return answer(ActionPollers.body(found, after: after))
@@ -180,11 +186,12 @@ extension GatewayService {
     guard !isStopping else { return refuse(503, .shutdown) }
     guard headers.method == "GET" else { return refuse(405, .methodNotAllowed) }
     guard hasReadableTrust else { return refuse(503, .serviceUnavailable) }
-    switch trust(headers.first("authorization"), connection, clock.wall()) {
-    case .failure(let refusal): refuse(refusal.reason.status, refusal.reason)
-    case .success(let key):
+    do throws(PushRefusal) {
+      let key = try trust(headers.first("authorization"), connection, clock.wall())
       guard let query = PollQuery(parsing: text) else { return refuse(404, .badPath) }
       poll(after: query.after, wait: query.wait, topics: key.topics) { answer(200, $0) }
+    } catch {
+      refuse(error.reason.status, error.reason)
     }
   }
 

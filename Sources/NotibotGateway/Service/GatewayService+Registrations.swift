@@ -15,19 +15,19 @@ extension GatewayService {
         try GatewayTables.readRegistrations(
           folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
       }
-    }.whenSuccess { rows in self.assumeIsolated { $0.take(rows) } }
+    }.whenSuccess { rows in self.assumeIsolated { $0.receive(rows) } }
   }
 
-  private func take(_ rows: Result<[Registration], GatewayFailure>) {
+  private func receive(_ rows: Result<[Registration], GatewayFailure>) {
     switch rows {
     case .success(let rows):
       registrations.setRegistrations(rows, now: clock.now())
-      obeyRegistrations()
+      drainRegistrations()
     case .failure(let failure): warn("\(failure); the registrations stay as they are")
     }
   }
 
-  private func obeyRegistrations() {
+  private func drainRegistrations() {
     while let action = registrations.nextAction() {
       switch action {
       case .call(let call): send(call)
@@ -44,7 +44,7 @@ extension GatewayService {
     registrationTimer = eventLoop.scheduleTask(in: .milliseconds(delay)) {
       self.assumeIsolated { service in
         service.registrations.handleTimeout(now: service.clock.now())
-        service.obeyRegistrations()
+        service.drainRegistrations()
       }
     }
   }
@@ -66,7 +66,7 @@ extension GatewayService {
 
   private func complete(_ call: Registration.Call, _ result: CallResult) {
     registrations.complete(call, result, now: clock.now())
-    obeyRegistrations()
+    drainRegistrations()
   }
 }
 #endif

@@ -14,12 +14,12 @@ extension GatewayService {
     isStopping ? .shutdown : fullFiles.isEmpty ? nil : .serviceUnavailable
   }
 
-  func noteNoRoom(for file: String) {
+  func handleNoRoom(for file: String) {
     guard fullFiles.insert(file).inserted else { return }
     warn("cannot write \(file): \(Self.noRoom); pushes get 503 until there is room")
   }
 
-  func noteRoom(for file: String) {
+  func handleRoom(for file: String) {
     guard fullFiles.remove(file) != nil else { return }
     warn("there is room for \(file) again")
   }
@@ -27,13 +27,13 @@ extension GatewayService {
   /// The outbox is open again.
   func use(_ forwarder: Forwarder) {
     gate = OutboxGate(forwarder: forwarder)
-    noteRoom(for: folder.outbox)
+    handleRoom(for: folder.outbox)
   }
 
   /// The outbox is closed because there is no room.
-  func noteOutboxFull() {
+  func handleOutboxFull() {
     isBoardUp = false
-    noteNoRoom(for: folder.outbox)
+    handleNoRoom(for: folder.outbox)
   }
 
   /// Without its records the gateway cannot keep its promise: it refuses everything, and ends.

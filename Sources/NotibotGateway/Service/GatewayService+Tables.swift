@@ -49,9 +49,9 @@ extension GatewayService {
 
   private func endCheck(_ changes: GatewayTables.Changes) {
     tableVersions = changes.versions
-    note(changes.tokens, folder.tokens) { tokens = $0 }
-    note(changes.trust, folder.trust) { verifier.setKeys($0) }
-    note(changes.mutes, folder.mutes) { mutes in
+    apply(changes.tokens, folder.tokens) { tokens = $0 }
+    apply(changes.trust, folder.trust) { verifier.setKeys($0) }
+    apply(changes.mutes, folder.mutes) { mutes in
       let (now, wall) = (clock.now(), clock.wall())
       intake.rules.mutes = mutes.map { $0.inMachineTime(now: now, wall: wall) }
     }
@@ -60,7 +60,7 @@ extension GatewayService {
     tableCheck = .idle
     guard case .running(let waiting, let limit) = ended else { return }
     limit.cancel()
-    let next = takeNextWork()
+    let next = drainNextWork()
     if !next.isEmpty { checkTables(next) }
     for work in waiting { work(self) }
   }
@@ -68,127 +68,64 @@ extension GatewayService {
   private func endLateCheck() {
     guard case .running(let waiting, _) = tableCheck else { return }
     tableCheck = .stalled
-    note(
+    report(
       problem: GatewayFailure(.unfitEnvironment, "cannot read \(folder.path): it does not answer"),
       of: folder.path
     )
-    for work in waiting + takeNextWork() { work(self) }
+    for work in waiting + drainNextWork() { work(self) }
   }
 
-  private func takeNextWork() -> [TableCheck.Work] {
+  private func drainNextWork() -> [TableCheck.Work] {
     defer { workAfterNextCheck = [] }
     return workAfterNextCheck
   }
 
-  private func note<Table>(
-    _ table: Result<Table, GatewayFailure>?, _ path: String, _ take: (Table) -> Void
+  private func apply<Table>(
+    _ table: Result<Table, GatewayFailure>?, _ path: String, _ use: (Table) -> Void
   ) {
     switch table {
     case nil: break
     case .success(let table):
       tableProblems[path] = nil
-      take(table)
-    case .failure(let failure): note(problem: failure, of: path)
+      use(table)
+    case .failure(let failure): report(problem: failure, of: path)
     }
   }
 
-  private func note(problem: GatewayFailure, of path: String) {
+  private func report(problem: GatewayFailure, of path: String) {
     if tableProblems[path] == nil { warn("\(problem); its last content stays in use") }
     tableProblems[path] = problem.description
   }
 
-  // MARK: Senders
-
-  func trust(
-    _ authorization: String?, _ connection: Int, _ now: WallTime
-  ) -> Result<TrustedKey, PushRefusal> {
-    var verdict = verifier.verdict(authorization, now: now)
-    if case .verify(let check) = verdict {
-      verdict = verifier.note(check, isValid: ProviderKey.isValid(check))
-    }
-    switch verdict {
-    case .refused(let reason): return .failure(PushRefusal(reason: reason))
-    case .verify: return .failure(PushRefusal(reason: .internalServerError))
-    case .accepted(let key):
-      let name = key.teamID + "\0" + key.keyID
-      let first = connectionKeys[connection] ?? name
-      connectionKeys[connection] = first
-      return first == name ? .success(key) : .failure(PushRefusal(reason: .unrelatedKeyIDInToken))
-    }
-  }
-
-  func noteClosed(connection: Int) { connectionKeys[connection] = nil }
-
-  // MARK: Publishing without TLS
-
-  /// Takes a message of a script. Calls `answer` once, on the event loop.
-  func publish(_ request: PublishRequest, answer: @escaping @Sendable (PushAnswer, WallTime) -> Void) {
-    afterCheckingTables { $0.take(request, answer: answer) }
-  }
-
-  private func take(_ request: PublishRequest, answer: @escaping @Sendable (PushAnswer, WallTime) -> Void) {
-    let now = clock.wall()
-    let push = request.push(
-      id: GatewayClock.uuid(), now: now, callback: configuration.messageCallbacks[request.topic])
-    if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: push.apnsID), now) }
-    take(
-      push,
-      Waiter(source: "http", topic: request.topic, token: "", began: .now) { reply, _ in answer(reply, now) })
-  }
-
-  /// Takes a payload from a file, for a topic: `notibot-gateway push`.
-  func push(
-    file body: [UInt8], topic: String, answer: @escaping @Sendable (PushAnswer, IntakeOutcome?) -> Void
-  ) {
-    afterCheckingTables { $0.take(file: body, topic: topic, answer: answer) }
-  }
-
-  private func take(
-    file body: [UInt8], topic: String, answer: @escaping @Sendable (PushAnswer, IntakeOutcome?) -> Void
-  ) {
-    let now = clock.wall()
-    let id = GatewayClock.uuid()
-    let head = PushHead(
-      deviceToken: "", apnsID: id, topic: topic, collapseID: nil, priority: 10, pushType: nil,
-      expiration: nil, authorization: nil)
-    if let refusal = publishRefusal { return answer(PushAnswer(reason: refusal, apnsID: id), nil) }
-    guard let payload = PushPayload(parsing: body, limitBytes: PushHead.bodyLimitBytes) else {
-      return answer(PushAnswer(reason: .payloadEmpty, apnsID: id), nil)
-    }
-    let profile = TopicProfile.of(topic: head.profileTopic, in: profiles)
-    let push = IntakePush(
-      key: SHA256.digest(of: "f", id), hasOwnKey: true, apnsID: id, topic: head.profileTopic, token: [],
-      meaning: profile.meaning(of: payload, head, now: now), badge: payload.badge,
-      oncePerDay: profile.oncePerDay)
-    take(push, Waiter(source: "file", topic: push.topic, token: "", began: .now, answer: answer))
-  }
-
   // MARK: The display
 
-  /// Takes a report, on any thread. Those of every push need no turn of the event loop.
-  nonisolated func take(_ report: ForwardingReport) async {
+  /// Receives a report, on any thread. Those of every push need no turn of the event loop.
+  nonisolated func receive(_ report: ForwardingReport) async {
     switch report {
     case .delivered: deliveries.add(1, ordering: .relaxed)
     case .queued, .duplicate, .rejected, .full, .storeFull, .synced, .diverged, .newSource: break
-    case .gone, .removed, .outcomeUnknown, .expired, .refused, .action: await note(report)
+    case .gone, .removed, .outcomeUnknown, .expired, .refused, .action: await handle(report)
     }
   }
 
-  private func note(_ report: ForwardingReport) {
+  private func handle(_ report: ForwardingReport) {
     switch report {
-    case .gone(let number, _), .removed(let number), .outcomeUnknown(let number), .expired(let number):
+    case .gone(let number, let departure):
       isOutboxFull = false
-      noteGone(number)
-    case .refused(let number, _): noteGone(number)
+      handleGone(number, isRead: departure == .dismissed)
+    case .removed(let number), .outcomeUnknown(let number), .expired(let number):
+      isOutboxFull = false
+      handleGone(number)
+    case .refused(let number, _): handleGone(number)
     case .action(let number, let action, let revision, let isStale):
-      notePress(number, action, revision, isStale: isStale)
+      handlePress(number, action, revision, isStale: isStale)
     case .full(let limit):
       warn("\(Self.outboxIsFull) (\(limit)): pushes that add to it get 503 until notifications leave it")
     case .delivered, .queued, .rejected, .duplicate, .storeFull, .synced, .diverged, .newSource: break
     }
   }
 
-  func note(_ change: ConnectionChange) {
+  func receive(_ change: ConnectionChange) {
     if case .up = change.state { isBoardUp = true } else { isBoardUp = false }
   }
 
@@ -203,11 +140,26 @@ extension GatewayService {
       "summaries": .whole(summaries.liveCount), "badges": .object(intake.badges.mapValues { .whole($0) }),
       "badge": .whole(intake.badges.values.reduce(0, +)),
       "connections": .whole(connectionsCount), "healthy": .bool(healthProblem == nil),
-      "decisions": .whole(desk.with(\.undeliveredCount)),
+      "decisions": .whole(desk.with(\.undeliveredCount)), "delayed": .whole(intake.delays.count),
       "confirming": .whole(desk.with(\.confirmingCount)),
       "registrations": .object(registrations.states.mapValues { .string($0.rawValue) }),
+      "pending": .array(pendingQuestions),
       "problems": .array((problems + notices).map { .string($0) }),
     ]).line
+  }
+
+  /// Questions in the status, at most.
+  private static let questionsLimit = 100
+
+  /// What waits for a press, the newest first, with its choices; without its text.
+  private var pendingQuestions: [JSONValue] {
+    desk.with { $0.questions(limit: Self.questionsLimit) }.map { number, question, isConfirming in
+      .object([
+        "number": .whole(number), "topic": .string(question.topic), "category": .string(question.category),
+        "push": .string(question.pushID), "fields": .object(question.fields.mapValues { .string($0) }),
+        "choices": .array(question.answers.map { .string($0.label) }), "confirming": .bool(isConfirming),
+      ])
+    }
   }
 
   func metrics() async -> String {
@@ -235,6 +187,7 @@ extension GatewayService {
         "all \($0.limit) connections of \($0.name) are in use; another one closes the least used one"
       } + intake.fullTables + (desk.with(\.isFull) ? ["too many decisions are undelivered"] : [])
       + (isOutboxFull ? [Self.outboxIsFull] : [])
+      + (keeper?.assumeIsolated { $0.problem }.map { [$0] } ?? [])
   }
 
   // MARK: Connections
@@ -245,6 +198,8 @@ extension GatewayService {
     connectionTables.append(table)
     return table
   }
+
+  func use(_ keeper: CertificateKeeper) { self.keeper = keeper }
 
   var connectionsCount: Int { connectionTables.reduce(0) { $0 + $1.count } }
 }

@@ -18,6 +18,9 @@ actor GatewayService {
     var topic: String
     var token: String
     var began: ContinuousClock.Instant
+    var remarks: [PushRemark] = []
+    /// Whether `remarks` say why nothing is shown.
+    var isExplained = false
     var answer: @Sendable (PushAnswer, IntakeOutcome?) -> Void
   }
 
@@ -60,6 +63,7 @@ actor GatewayService {
   var tokens = DeviceTokens()
   var failures: [FailureRule]
   var connectionTables: [ConnectionTable] = []
+  var keeper: CertificateKeeper?
   var tableVersions = GatewayTables.Versions()
   var tableCheck = TableCheck.idle
   var workAfterNextCheck: [TableCheck.Work] = []
@@ -97,6 +101,8 @@ actor GatewayService {
   /// Files that cannot be written because there is no room.
   var fullFiles: Set<String> = []
   var isOutboxFull = false
+  /// Requests of scripts since the start.
+  var messagesCount = 0
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
@@ -125,135 +131,41 @@ actor GatewayService {
     notices = files.notice.map { [$0] } ?? []
   }
 
-  // MARK: Pushes
-
-  /// Takes a push with all of its body, or as much of it as shows that it is too large. Calls
-  /// `answer` once, on the event loop.
-  func push(
-    _ headers: PushHeaders, body: [UInt8], connection: Int,
-    answer: @escaping @Sendable (PushAnswer) -> Void
-  ) {
-    let began = ContinuousClock.now
-    afterCheckingTables { $0.take(headers, body, connection, began, answer) }
-  }
-
-  private func take(
-    _ headers: PushHeaders, _ body: [UInt8], _ connection: Int, _ began: ContinuousClock.Instant,
-    _ answer: @escaping @Sendable (PushAnswer) -> Void
-  ) {
-    let now = clock.wall()
-    let ownID = headers.echoedID
-    let apnsID = ownID ?? GatewayClock.uuid()
-    let decision = decide(headers, body, apnsID, connection, now)
-    switch decision {
-    case .refused(let reason, let since, let topic, let token, let detail):
-      let reply = PushAnswer(reason: reason, apnsID: apnsID, since: since, detail: detail)
-      note("apns", topic, token, reply, reason.rawValue, began)
-      answer(reply)
-    case .taken(let push, let token):
-      let waiter = Waiter(source: "apns", topic: push.topic, token: token.label, began: began) { reply, _ in
-        // A repetition without an id gets the first one's; every other id is echoed byte for byte.
-        var reply = reply
-        reply.apnsID = ownID ?? reply.apnsID
-        answer(reply)
-      }
-      take(push, waiter)
-    }
-  }
-
-  private enum Decision {
-    case taken(IntakePush, DeviceToken)
-    case refused(PushReason, since: WallTime?, topic: String, token: String, detail: String?)
-  }
-
-  /// The checks of a push in their order: nothing is looked up before the sender is trusted.
-  private func decide(
-    _ headers: PushHeaders, _ body: [UInt8], _ apnsID: String, _ connection: Int, _ now: WallTime
-  ) -> Decision {
-    func refused(_ reason: PushReason, _ topic: String = "", detail: String? = nil) -> Decision {
-      .refused(reason, since: nil, topic: topic, token: "", detail: detail)
-    }
-    guard !isStopping else { return refused(.shutdown) }
-    if let reason = headers.refusalBeforeTrust() { return refused(reason) }
-    // An unreadable table can hide a revocation: senders repeat the push when it is repaired.
-    guard hasReadableTrust else { return refused(.serviceUnavailable) }
-    guard fullFiles.isEmpty else { return refused(.serviceUnavailable, detail: Self.noRoom) }
-    let key: TrustedKey
-    switch trust(headers.authorization, connection, now) {
-    case .failure(let refusal): return refused(refusal.reason)
-    case .success(let trusted): key = trusted
-    }
-    let head: PushHead
-    switch headers.head() {
-    case .failure(let refusal): return refused(refusal.reason)
-    case .success(let parsed): head = parsed
-    }
-    // The key's own text: all items of a topic share it.
-    guard let topic = key.topics.first(where: { $0 == head.profileTopic }) else {
-      return refused(.topicDisallowed)
-    }
-    let (known, reason) = PushRequest.token(of: head, in: tokens)
-    if let reason {
-      return .refused(reason, since: known?.revoked, topic: topic, token: known?.label ?? "", detail: nil)
-    }
-    guard let token = known else { return refused(.badDeviceToken, topic) }
-    for index in failures.indices {
-      guard let reason = failures[index].reason(topic: topic, token: token.name) else { continue }
-      return .refused(
-        reason, since: reason == .unregistered ? now : nil, topic: topic, token: token.label,
-        detail: "a rule of 'failures'")
-    }
-    guard body.count <= head.bodyLimitBytes else { return refused(.payloadTooLarge, topic) }
-    guard let payload = PushPayload(parsing: body, limitBytes: head.bodyLimitBytes) else {
-      return refused(.payloadEmpty, topic, detail: "the body is not a JSON object with an object 'aps'")
-    }
-    let profile = TopicProfile.of(topic: topic, in: profiles)
-    var push = IntakePush(
-      key: pushKey(head, token.digest, body), hasOwnKey: head.apnsID != nil, apnsID: apnsID,
-      topic: topic, token: token.digest, meaning: profile.meaning(of: payload, head, now: now),
-      badge: payload.badge, expiration: head.expiration, oncePerDay: profile.oncePerDay)
-    push.hasSendersID = head.apnsID != nil
-    return .taken(push, token)
-  }
-
-  private func pushKey(_ head: PushHead, _ token: [UInt8], _ body: [UInt8]) -> [UInt8] {
-    guard head.apnsID != nil || configuration.intake.contentKeepMs > 0 else {
-      return SHA256.digest(of: "u", GatewayClock.uuid())
-    }
-    return PushRequest.key(head, token: token, body: body)
-  }
-
   // MARK: The intake
 
   /// Gives a push to the intake.
-  func take(_ push: IntakePush, _ waiter: Waiter) {
+  func accept(_ push: IntakePush, _ waiter: Waiter) {
     lastTicket += 1
     let ticket = IntakeMachine.Ticket(lastTicket)
     waiters[ticket] = waiter
     intake.receive(push, ticket: ticket, at: clock.moment(isBoardUp: isBoardUp))
-    obey()
+    drainActions()
   }
 
-  func noteGone(_ number: Int64) {
-    intake.noteGone(number)
-    summaries.noteGone(number, now: clock.now())
-    obey()
+  /// A notification left the display or the outbox.
+  func handleGone(_ number: Int64, isRead: Bool = false) {
+    if isRead {
+      intake.receiveReading(of: number, isGone: true, summaryOf: summaries.group(ofSummary: number))
+    }
+    intake.handleGone(number)
+    summaries.handleGone(number, now: clock.now())
+    drainActions()
   }
 
-  private func obey() {
+  func drainActions() {
     summaries.wallLeadMs = clock.wallLeadMs
     while let action = intake.nextAction() {
       switch action {
       case .submit(let operation, let id):
-        noteBegin(of: operation)
+        handleBegin(of: operation)
         changes.append(Change(operation: operation, origin: .intake(id: id)))
       case .record(let record):
-        note(record)
+        apply(record)
         records.append(.intake(record))
       case .answer(let ticket, let outcome, let apnsID): answers.append((ticket, outcome, apnsID))
       }
     }
-    obeyDecisions()
+    drainDecisions()
     submitChanges()
     arm()
   }
@@ -267,13 +179,9 @@ actor GatewayService {
     timer?.cancel()
     timer = nil
     guard let deadline = intake.nextDeadline, !isStopping else { return }
-    let delay = max(1, min(deadline.milliseconds - clock.now().milliseconds, 1000))
-    timer = eventLoop.scheduleTask(in: .milliseconds(delay)) {
-      self.assumeIsolated { service in
-        service.intake.handleTimeout(now: service.clock.now())
-        service.obey()
-      }
-    }
+    // Not longer, because the calendar can be set meanwhile.
+    let delay = max(1, min(deadline.milliseconds - clock.now().milliseconds, 5000))
+    timer = eventLoop.scheduleTask(in: .milliseconds(delay)) { self.assumeIsolated { $0.wakeIntake() } }
   }
 
   /// One batch at a time, so that changes keep their order; what comes meanwhile shares the next.
@@ -289,15 +197,15 @@ actor GatewayService {
       for (change, result) in zip(batch, results) {
         switch change.origin {
         case .intake(let id): intake.complete(id, result, now: now)
-        case .press(let show): note(show, isDone: result != .failed)
+        case .press(let show): complete(show, isDone: result != .failed)
         case .summary(let group): summaries.complete(group, result, now: now)
         }
       }
-      obey()
+      drainActions()
       for change in batch {
-        if case .intake = change.origin { noteEnd(of: change.operation) }
+        if case .intake = change.origin { handleEnd(of: change.operation) }
       }
-      obeyDecisions()
+      drainDecisions()
     }
   }
 
@@ -325,7 +233,7 @@ actor GatewayService {
       self.assumeIsolated { service in
         service.isWriting = false
         switch result {
-        case .success: service.noteRoom(for: service.folder.store)
+        case .success: service.handleRoom(for: service.folder.store)
         case .failure(let error) where error.code == .diskFull:
           service.records = batch + service.records
           service.followUps = rest + service.followUps
@@ -341,7 +249,7 @@ actor GatewayService {
   }
 
   private func writeAgain() {
-    noteNoRoom(for: folder.store)
+    handleNoRoom(for: folder.store)
     writingAgain = eventLoop.scheduleTask(in: .seconds(1)) {
       self.assumeIsolated { service in
         service.writingAgain = nil
@@ -356,25 +264,33 @@ actor GatewayService {
     for (ticket, outcome, apnsID) in replies {
       guard let waiter = waiters.removeValue(forKey: ticket) else { continue }
       let isRefusing = hasStoreFailed || writingAgain != nil
-      let reply = PushAnswer(
-        reason: isRefusing ? .serviceUnavailable : outcome.reason, apnsID: apnsID,
-        detail: !fullFiles.isEmpty
-          ? Self.noRoom : outcome == .unavailable && isOutboxFull ? Self.outboxIsFull : nil)
-      note(waiter.source, waiter.topic, waiter.token, reply, outcome.rawValue, waiter.began)
+      var remarks = waiter.remarks
+      if !fullFiles.isEmpty {
+        remarks = [PushRemark("", Self.noRoom)]
+      } else if outcome == .unavailable, isOutboxFull {
+        remarks = [PushRemark("", Self.outboxIsFull)]
+      } else if !waiter.isExplained, let remark = outcome.remark {
+        remarks.append(remark)
+      }
+      var reply = PushAnswer(
+        reason: isRefusing ? .serviceUnavailable : outcome.reason, apnsID: apnsID, remarks: remarks,
+        paceSeconds: configuration.intake.paceSeconds)
+      record(waiter.source, waiter.topic, waiter.token, reply, outcome.rawValue, waiter.began)
+      if !outcome.isForSender { reply.remarks = waiter.remarks }
       waiter.answer(reply, outcome)
     }
   }
 
-  private func note(
+  func record(
     _ source: String, _ topic: String, _ token: String, _ reply: PushAnswer, _ verdict: String,
     _ began: ContinuousClock.Instant
   ) {
-    counters.note(
+    counters.record(
       topic: topic, verdict: verdict, isLocal: source == "http", answered: ContinuousClock.now - began)
     log.append(
       PushLog.Entry(
         at: clock.wall(), source: source, topic: topic, token: token, apnsID: reply.apnsID,
-        status: reply.status, verdict: verdict, detail: reply.detail))
+        status: reply.status, verdict: verdict, remarks: reply.remarks))
   }
 
   // MARK: Ending
@@ -385,8 +301,10 @@ actor GatewayService {
     for pending in [timer, decisionTimer, registrationTimer, writingAgain] { pending?.cancel() }
     pollers.endAll()
     // Held states of Live Activities are written now.
-    intake.handleTimeout(now: WallTime(milliseconds: .max / 2))
-    obey()
+    var moment = clock.moment(isBoardUp: isBoardUp)
+    moment.now = WallTime(milliseconds: .max / 2)
+    intake.handleTimeout(at: moment)
+    drainActions()
     while let task = submitting { await task.value }
   }
 }
