@@ -1,5 +1,5 @@
-"""Puts the program into the wheel, and the folder share next to it. NOTIBOT_BINARY names it:
-scripts/package links it."""
+"""Puts a program into a wheel, and the folder share next to it. NOTIBOT_BINARY names it:
+scripts/dev package links it."""
 
 import os
 
@@ -13,5 +13,7 @@ class ProgramHook(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-manylinux_2_34_x86_64"
         program = os.environ["NOTIBOT_BINARY"]
-        build_data["shared_scripts"] = {program: "notibot"}
-        build_data["shared_data"] = {os.path.join(os.path.dirname(program), "share"): "share"}
+        build_data["shared_scripts"] = {program: os.path.basename(program)}
+        folder = os.path.dirname(program)
+        shared = [os.path.join(root, name) for root, _, names in os.walk(f"{folder}/share") for name in names]
+        build_data["shared_data"] = {path: os.path.relpath(path, folder) for path in shared}

@@ -1,8 +1,12 @@
-"""`python -m notibot` is the program."""
+"""`python -m notibot` is the program, with one command of the package: `labgrid-export`."""
 
 import os
 import sys
 
+from notibot import exporter
 from notibot._program import program
 
-os.execv(program(), ["notibot", *sys.argv[1:]])
+if sys.argv[1:2] == ["labgrid-export"]:
+    exporter.main(sys.argv[2:])
+else:
+    os.execv(program(), ["notibot", *sys.argv[1:]])

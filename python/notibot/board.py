@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import json
 import time
@@ -14,6 +15,8 @@ from notibot.suite import SuiteReport
 
 # The whole suite on a slow line, with its repetitions.
 SUITE_SECONDS = 3600.0
+# A complete flash at 115200 baud, after esptool was installed.
+FLASH_SECONDS = 1800.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,9 +125,15 @@ class Board:
     def __repr__(self) -> str:
         return f"Board({self.port!r})"
 
+    @contextlib.contextmanager
+    def _use(self, *, alone: bool = False) -> Iterator[None]:
+        """Surrounds each call; `alone` if nothing else may have the port open meanwhile."""
+        yield
+
     def count(self) -> int:
         """The notifications on the display, of all senders, at most 65535."""
-        return int(_program.document("count", *self._place, "--json")["count"])
+        with self._use():
+            return int(_program.document("count", *self._place, "--json")["count"])
 
     def send(self, app: str, title: str, text: str = "", *, timestamp: int | None = None, strict: bool = False) -> Sent:
         """Sends a notification; returns when the device has stored it.
@@ -135,8 +144,10 @@ class Board:
         members, replaced = notification(app, title, text, timestamp, strict)
         options = ["--strict"] if strict else []
         line = json.dumps(members, ensure_ascii=False) + "\n"
+        send = ["send", *self._place, "--json", "--file", "-", *options]
         try:
-            output = _program.run("send", *self._place, "--json", "--file", "-", *options, input=line, allowed=(0, 15))
+            with self._use():
+                output = _program.run(*send, input=line, allowed=(0, 15))
         except _program.NotibotError as error:
             raise _program.NotibotError(str(error).replace("line 1 ", "this ", 1), error.code) from None
         answer: dict[str, Any] = json.loads(output or "{}")
@@ -146,7 +157,14 @@ class Board:
 
     def reset(self) -> None:
         """Resets the board by the lines of its port."""
-        _program.run("reset", *self._place)
+        with self._use(alone=True):
+            _program.run("reset", *self._place)
+
+    def flash(self, *images: str, timeout: float | None = FLASH_SECONDS) -> dict[str, Any]:
+        """Writes images with esptool, each `FILE` or `FILE@OFFSET`, or the folder of a build, and
+        verifies that the firmware answers. Returns the document of `notibot flash`."""
+        with self._use(alone=True):
+            return _program.document("flash", *self._place, "--json", "--", *images, timeout=timeout)
 
     def events(self, *, timeout: float | None = _program.WAIT_SECONDS) -> Events:
         """The device's events as documents, while the `with` lasts: count, dismissed, action, …
@@ -156,14 +174,17 @@ class Board:
         """
         return Events("watch", *self._place, "--json", timeout=timeout)
 
-    def console(self, *, seconds: float | None = None, timeout: float | None = _program.WAIT_SECONDS) -> Console:
+    def console(
+        self, *, seconds: float | None = None, reset: bool = False, timeout: float | None = _program.WAIT_SECONDS
+    ) -> Console:
         """The lines of the device's console, those of a crash too, for so many seconds if given.
 
-        The port is open when this returns, and until the `with` ends. `timeout` is the longest wait
-        for the next line, in seconds; None: no limit.
+        The port is open when this returns, and until the `with` ends; if `reset`, the board is
+        restarted then. `timeout` is the longest wait for the next line, in seconds; None: no limit.
         """
-        limit = [] if seconds is None else ["--timeout", str(seconds)]
-        return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *limit, timeout=timeout)
+        options = [] if seconds is None else ["--timeout", str(seconds)]
+        options += ["--reset"] if reset else []
+        return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *options, timeout=timeout)
 
     def run_suite(
         self,
@@ -180,5 +201,5 @@ class Board:
         for name, value in (("filter", filter), ("exclude", exclude), ("seed", seed), ("control", self.control)):
             if value is not None:
                 options += [f"--{name}", str(value)]
-        document: dict[str, Any] = _program.document("test", *self._place, *options, allowed=(0, 1), timeout=timeout)
-        return SuiteReport(document)
+        with self._use(alone=True):
+            return SuiteReport(_program.document("test", *self._place, *options, allowed=(0, 1), timeout=timeout))

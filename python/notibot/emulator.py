@@ -55,11 +55,13 @@ class Emulator(Board, _program.Closing):
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """A command of `notibot control`. Raises NotibotError with code 15 if it is refused."""
         assert self.control is not None
+        path, _, number = self.control.partition("#")
+        device = {"device": int(number)} if number else {}
         try:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(ANSWER_SECONDS)
-                connection.connect(self.control)
-                connection.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
+                connection.connect(path)
+                connection.sendall(json.dumps({"command": command, **device, **arguments}).encode() + b"\n")
                 with connection.makefile(encoding="utf-8") as answers:
                     answer: dict[str, Any] = json.loads(answers.readline())
         except TimeoutError as error:

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from _pytest import junitxml
 
+from notibot import embedded
 from notibot._program import NotibotError, run
 from notibot.board import Board
 from notibot.emulator import Emulator
@@ -57,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "notibot_boards has",
     )
     config.pluginmanager.register(JUnitConsoles(config))
+    if config.pluginmanager.hasplugin("pytest_embedded"):
+        config.pluginmanager.register(embedded.Service(config))
 
 
 @pytest.hookimpl(optionalhook=True)

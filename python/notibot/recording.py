@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from typing import Any
+import threading
+from collections.abc import Iterator
 
 from notibot import _program
 from notibot.board import Board, Console
 from notibot.emulator import Emulator
 from notibot.shared import Connection
-from notibot.suite import SuiteReport
 
 # How long a board may take to open a session when the recording begins; it may restart then.
 SESSION_SECONDS = 5.0
@@ -21,7 +21,7 @@ class Recorded(Board):
     """A board whose port `notibot share` holds, so that its console is read all the time.
 
     The recording ends when `port` is read, because another program can then open the port. It
-    pauses for `reset` and `run_suite`. A board that opens no session is not recorded.
+    pauses for `reset`, `flash` and `run_suite`. A board that opens no session is not recorded.
     """
 
     _stack: contextlib.ExitStack | None = None
@@ -49,20 +49,30 @@ class Recorded(Board):
                 with contextlib.closing(Connection(path, SESSION_SECONDS)) as connection:
                     connection.ask("count")
             except _program.NotibotError:
-                self._lines.append("(not recorded: the board opened no session)")
+                self._received("(not recorded: the board opened no session)")
                 return
             place = ["--port", f"share:{path}"]
             console = Console("monitor", *place, "--json", "--no-fail-on-crash", "--no-reconnect", timeout=None)
-            stack.callback(self._finish, server, console, self._place)
+            reader = threading.Thread(target=self._read, args=(console,), daemon=True)
+            reader.start()
+            stack.callback(self._finish, server, console, reader, self._place)
             self._place = place
             self._stack = stack.pop_all()
 
-    def _finish(self, server: _program.Stream, console: Console, place: list[str]) -> None:
+    def _read(self, console: Console) -> None:
+        with contextlib.suppress(_program.NotibotError):
+            for line in console:
+                self._received(line.text)
+
+    def _received(self, line: str) -> None:
+        self._lines.append(line)
+
+    def _finish(self, server: _program.Stream, console: Console, reader: threading.Thread, place: list[str]) -> None:
         self._place = place
         # The server's end ends the console as well, after all lines before it.
         server.close()
-        with console, contextlib.suppress(_program.NotibotError):
-            self._lines.extend(line.text for line in console)
+        reader.join()
+        console.close()
 
     def release(self) -> None:
         """Ends the recording and closes the port. A second call does nothing."""
@@ -71,7 +81,7 @@ class Recorded(Board):
             stack.close()
 
     @contextlib.contextmanager
-    def _released(self) -> Any:
+    def _released(self) -> Iterator[None]:
         self.release()
         try:
             yield
@@ -85,13 +95,10 @@ class Recorded(Board):
         self.release()
         return self._lines
 
-    def reset(self) -> None:
-        with self._released():
-            super().reset()
-
-    def run_suite(self, **options: Any) -> SuiteReport:
-        with self._released():
-            return super().run_suite(**options, timeout=None)
+    @contextlib.contextmanager
+    def _use(self, *, alone: bool = False) -> Iterator[None]:
+        with self._released() if alone else contextlib.nullcontext():
+            yield
 
 
 class RecordedBoard(Recorded, _program.Closing):

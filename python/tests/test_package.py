@@ -1,4 +1,4 @@
-"""The package on real emulators. Run by scripts/package-test, with the wheel installed."""
+"""The package on real emulators. Run by scripts/dev package-test, with the wheel installed."""
 
 import pathlib
 import re
