@@ -6,8 +6,8 @@ The data is a sorted table of named items (ICU's common data format, "CmnD"): a 
 of items, a pair of offsets (name, content) for each, then names and contents; offsets count from
 behind the header. Kept is what belongs to no language (properties, normalisation, the root of all
 locales, time zones) and English. Left out are other languages, converters of old character sets,
-dictionaries that find words in Thai or Chinese, and transliteration; docs/DECISIONS.md says what
-that means.
+dictionaries that find words in Thai or Chinese, transliteration, the order of words in a language,
+and names of characters; docs/DECISIONS.md says what that means.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ SYMBOL = "icudt76_dat"
 # A file of a locale: a language of two or three letters, and a script or region; no `res_index`.
 LOCALE = re.compile(r"(?:[a-z]+/)?(?!res_index)([a-z]{2,3})(_\w+)?\.res")
 KEPT_LOCALES = {"en", "en_001", "en_US", "en_US_POSIX"}
-LEFT_OUT = re.compile(r".*\.(?:cnv|dict)|translit/.*|brkitr/.*_cj\.brk")
+LEFT_OUT = re.compile(r".*\.(?:cnv|dict)|translit/.*|coll/.*|unames\.icu|brkitr/.*_cj\.brk")
 # The longest alignment that an item needs.
 ALIGNMENT = 16
 

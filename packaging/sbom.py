@@ -1,4 +1,5 @@
-"""Prints the bill of materials of the program as SPDX 2.3: SwiftPM's packages and libraries."""
+"""Prints the bill of materials of a program as SPDX 2.3, SwiftPM's packages and libraries:
+packaging/sbom.py PROGRAM VERSION [TRAIT]"""
 
 import datetime
 import json
@@ -14,6 +15,7 @@ LINKED = [
     ("icu", "Organization: Unicode, Inc.", "Unicode-3.0"),
     ("libusb", "Organization: libusb", "LGPL-2.1-or-later"),
     ("sqlite", "Organization: SQLite", "blessing"),
+    ("boringssl", "Organization: Google LLC", "Apache-2.0"),
     ("libstdc++", "Organization: Free Software Foundation", "GPL-3.0-or-later WITH GCC-exception-3.1"),
 ]
 LICENSES = [("Apache License", "Apache-2.0"), ("MIT License", "MIT"), ("Permission is hereby granted, free", "MIT")]
@@ -28,11 +30,11 @@ def license_of(folder: pathlib.Path) -> str:
     return "NOASSERTION"
 
 
-def dependencies() -> dict[str, dict]:
+def dependencies(traits: list[str]) -> dict[str, dict]:
     """Every package below this one, by name."""
-    text = subprocess.run(
-        ["swift", "package", "show-dependencies", "--format", "json"], capture_output=True, text=True, check=True
-    ).stdout
+    options = [word for trait in traits for word in ("--traits", trait)]
+    command = ["swift", "package", *options, "show-dependencies", "--format", "json"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: dict[str, dict] = {}
     waiting = json.loads(text[text.index("{") :])["dependencies"]
     while waiting:
@@ -58,13 +60,14 @@ def entry(name: str, version: str, supplier: str, licence: str, place: str) -> d
 
 
 def main() -> None:
-    version = sys.argv[1]
+    program, version, *traits = sys.argv[1:]
     date = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.UTC)
-    packages = [entry("notibot", version, "Organization: Notibot", "Apache-2.0", "NOASSERTION")]
-    for name, package in sorted(dependencies().items()):
+    packages = [entry(program, version, "Organization: Notibot", "Apache-2.0", "NOASSERTION")]
+    for name, package in sorted(dependencies(traits).items()):
         licence = license_of(pathlib.Path(package["path"]))
         packages.append(entry(name, package["version"], "NOASSERTION", licence, f"git+{package['url']}"))
-    packages += [entry(name, "NOASSERTION", who, licence, "NOASSERTION") for name, who, licence in LINKED]
+    linked = [row for row in LINKED if traits or row[0] != "boringssl"]
+    packages += [entry(name, "NOASSERTION", who, licence, "NOASSERTION") for name, who, licence in linked]
     root = packages[0]["SPDXID"]
     related = [
         {"spdxElementId": root, "relationshipType": "CONTAINS", "relatedSpdxElement": package["SPDXID"]}
@@ -75,8 +78,8 @@ def main() -> None:
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
-        "name": f"notibot-{version}",
-        "documentNamespace": f"https://spdx.org/spdxdocs/notibot-{version}-{int(date.timestamp())}",
+        "name": f"{program}-{version}",
+        "documentNamespace": f"https://spdx.org/spdxdocs/{program}-{version}-{int(date.timestamp())}",
         "creationInfo": {
             "created": date.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "creators": ["Tool: notibot-rig packaging/sbom.py"],
