@@ -280,7 +280,7 @@ if options.uhubctl:
         open(f"{folder}/done", "w").close()
         return False
 
-    def obey():
+    def follow_order():
         if not os.path.exists(f"{folder}/order"):
             return True
         with open(f"{folder}/order") as order:
@@ -289,7 +289,7 @@ if options.uhubctl:
         GLib.timeout_add(400, restore)
         return False
 
-    GLib.timeout_add(20, obey)
+    GLib.timeout_add(20, follow_order)
 
 
 def stick():

@@ -169,7 +169,7 @@ def main():
     machine.is_running = True
     program = tied.start(sys.argv[2:], stdin=subprocess.DEVNULL)
 
-    def obey():
+    def read_commands():
         for line in sys.stdin:
             word, *rest = line.split()
             board = boards.get(rest[-1]) or (Board(CATALOGUE[rest[-1]]) if rest[-1] in CATALOGUE else None)
@@ -185,7 +185,7 @@ def main():
             # In one write: the program shares standard error.
             os.write(2, f"done: {line.strip()}\n".encode())
 
-    threading.Thread(target=obey, daemon=True).start()
+    threading.Thread(target=read_commands, daemon=True).start()
     status = program.wait()
     sys.stderr.flush()
     # The command thread blocks on input, so a normal exit is not possible.
