@@ -21,9 +21,13 @@ ATT_CHANNEL = 4
 PATIENCE = 5.0
 
 
+def intact(pdu: bytes) -> list[bytes]:
+    """No defect: the central receives what the device sends."""
+    return [pdu]
+
+
 class Bearer:
-    """One BLE connection on the peripheral's side and its socket connection. `change` is a defect
-    to inject, or None."""
+    """One BLE connection on the peripheral's side and its socket connection."""
 
     def __init__(self, bench: "Bench", connection: Connection):
         self.bench, self.connection = bench, connection
@@ -31,17 +35,15 @@ class Bearer:
         self.arrived = asyncio.Event()
         self.ended = asyncio.get_running_loop().create_future()
         self._outbox: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._change = bench.mutant() if bench.mutant else None
         connection.on(Connection.EVENT_DISCONNECTION, lambda *_: self._outbox.put_nowait(None))
         self.task = asyncio.get_running_loop().create_task(self._relay())
 
     def from_central(self, pdu: bytes):
         self.audit.sent(pdu)
-        for changed in self._change.sent(pdu) if self._change else [pdu]:
-            self._outbox.put_nowait(changed)
+        self._outbox.put_nowait(pdu)
 
     def _from_device(self, pdu: bytes):
-        for changed in self._change.received(pdu) if self._change else [pdu]:
+        for changed in self.bench.defect(pdu):
             self.audit.received(changed)
             self.bench.peripheral.send_l2cap_pdu(self.connection.handle, ATT_CHANNEL, changed)
         self.arrived.set()
@@ -49,8 +51,6 @@ class Bearer:
     async def _relay(self):
         reader, writer = await asyncio.open_unix_connection(self.bench.socket)
         reading = asyncio.get_running_loop().create_task(self._read(reader))
-        for pdu in self._change.begin() if self._change else []:
-            self._outbox.put_nowait(pdu)
         try:
             while (pdu := await self._outbox.get()) is not None:
                 writer.write(len(pdu).to_bytes(2, "little") + pdu)
@@ -74,11 +74,11 @@ class Bearer:
 
 
 class Bench:
-    """Two centrals and the peripheral on one link. `mutant` creates the object that alters the PDUs
-    of a bearer; None: no defect."""
+    """Two centrals and the peripheral on one link. `defect` returns what the central receives in
+    place of a PDU of the device."""
 
-    def __init__(self, socket: str, control: str | None, mutant=None):
-        self.socket, self.control, self.mutant = socket, control, mutant
+    def __init__(self, socket: str, control: str | None, defect=intact):
+        self.socket, self.control, self.defect = socket, control, defect
         self.link = LocalLink()
         self.peripheral, *self.centrals = (self._device(index) for index in range(3))
         self.bearers: dict[int, Bearer] = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills `notibot forward` again and again while the device restarts, loses its cable and hears a
 bad line; then looks whether each notification is on the display exactly once. See
-scripts/kill-loop."""
+scripts/dev kill-loop."""
 
 import argparse
 import contextlib
@@ -342,7 +342,7 @@ def rot(options, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="kill-loop", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev kill-loop", description=__doc__)
     parser.add_argument("kills", type=int, help="how often forward is killed")
     parser.add_argument(
         "--seed", type=int, default=None, help="decides what is done; when it happens is the machine's affair"

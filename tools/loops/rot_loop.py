@@ -1,5 +1,5 @@
 """Kills `notibot forward`, flips one bit of the outbox's file or of its log, and opens it: see
-scripts/kill-loop --rot."""
+scripts/dev kill-loop --rot."""
 
 import json
 import os

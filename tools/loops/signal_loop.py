@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Sends SIGTERM, SIGINT or SIGHUP to every command of notibot at a random moment, and finds each
-gone in time, with its reports written and nothing left behind. See scripts/signal-loop.
+gone in time, with its reports written and nothing left behind. See scripts/dev signal-loop.
 
 The commands are those that the program itself lists; one that is missing in `VARIANTS` is an
 error."""
@@ -50,7 +50,7 @@ VARIANTS = {
         ["-p", "PORT", "--until", "(a+)+$", "--fail-on", "a.*a.*a.*b$"],
         ["-p", "PORT", "--save", "FOLDER/held"],
     ],
-    "bench": [["-p", "PORT", "--count", "1000000"], ["--journal", "FOLDER/outbox", "--count", "100000"]],
+    "bench": [["-p", "PORT", "--count", "1000000"]],
     "soak": [["-p", "PORT", "--duration", "1h", "--junit", "FOLDER/junit.xml"]],
     "emulate": [
         ["--link", "FOLDER/link", "--control", "FOLDER/c", "--att", "unix:FOLDER/a"],
@@ -62,7 +62,6 @@ VARIANTS = {
     "control": [["--socket", "FOLDER/deaf", "stats"]],
     "proxy": [["-p", "PORT", "--link", "FOLDER/link", "--faults", "flip=1e-4"]],
     "share": [["-p", "PORT", "--socket", "FOLDER/share"]],
-    "damage": [["--frames", "1000000"]],
     "test": [
         ["-p", "PORT", "--junit", "FOLDER/junit.xml", "--json", "FOLDER/report.json"],
         ["--rig", "emulator", "--junit", "FOLDER/junit.xml"],
@@ -71,13 +70,11 @@ VARIANTS = {
         ["-p", "emu:", "-p", "emu:tiny", "--junit", "FOLDER/junit.xml"],
         ["--list"],
     ],
-    "simulate": [["--seeds", "1..1000000"], ["--seed", "7", "--trace"]],
     "reset": [["-p", "PORT", "--timeout", "600"]],
     "flash": [
         ["-p", "PORT", "--esptool", "FOLDER/esptool", "FOLDER/data@0x110000"],
         ["-p", "PORT", "--no-install", "FOLDER/data@0x110000"],
     ],
-    "trials": [["--subject", "firmware"], ["--subject", "host"]],
     "gateway": [["status"]],
     "doctor": [[]],
     "udev-rules": [[]],
@@ -322,18 +319,7 @@ class SignalLoop:
         if missing:
             self.findings.append(f"no way to start {', '.join(sorted(missing))}: add one to VARIANTS")
         self.commands = [command for command in self.commands if command in VARIANTS]
-        self.plain = {
-            "outbox",
-            "image",
-            "report",
-            "damage",
-            "docs",
-            "doctor",
-            "gateway",
-            "udev-rules",
-            "bench",
-            "control",
-        }
+        self.plain = {"outbox", "image", "report", "docs", "doctor", "gateway", "udev-rules", "bench", "control"}
         self.statuses = {0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 
     def round(self, index, seed):
@@ -374,7 +360,7 @@ def set_limit(seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="signal-loop", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev signal-loop", description=__doc__)
     parser.add_argument("rounds", type=int, help="how many commands are started")
     parser.add_argument("--seed", type=int, default=None, help="decides which, and when the signal comes")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")

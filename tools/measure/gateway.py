@@ -14,8 +14,8 @@ callback   from the order to press a button of the emulator to the callback at a
 queue      100 000 pushes queued while the board is away: resident memory, and the time from the
            start of the program until it listens.
 
-Ends with 1 if a goal is missed. Needs the packages of scripts/gateway-test, which
-scripts/bench-gateway installs."""
+Ends with 1 if a goal is missed. Needs the packages of scripts/dev gateway-test, which
+scripts/dev bench-gateway installs."""
 
 import argparse
 import asyncio

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what docs/PERFORMANCE.md says of one notibot, or compares two. See scripts/measure."""
+"""Measures the figures in docs/PERFORMANCE.md, or compares two builds. See scripts/dev measure."""
 
 import argparse
 import dataclasses

@@ -15,7 +15,7 @@ import termios
 import time
 import tty
 
-# PROTOCOL.md, appendix: DATA 1 of the device, the count is 1.
+# DATA 1 of the device, the count is 1: an example of tools/vectors/wire.py.
 FRAME = bytes.fromhex("00034C05087C3A0101101B0302010515071F9200")
 PIECE_SECONDS = 0.01
 LINES_PER_FRAME = 20

@@ -1,4 +1,4 @@
-"""What scripts/measure measures of one notibot: suites, start-up, paced lines, memory, forwarding,
+"""The figures of scripts/dev measure: suites, start-up, paced lines, memory, forwarding,
 reconnection."""
 
 import json
@@ -174,7 +174,7 @@ def journal(notibot, notifications):
     with tempfile.TemporaryDirectory() as folder:
         return json.loads(
             document(
-                [notibot, "bench", "--journal", os.path.join(folder, "outbox"), "--count", str(notifications), "--json"]
+                [f"{notibot}-dev", "journal", os.path.join(folder, "outbox"), "--count", str(notifications), "--json"]
             )
         )
 

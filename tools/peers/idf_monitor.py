@@ -1,5 +1,5 @@
 """Compares `notibot monitor` with esp-idf-monitor on the same bytes: the lines that a filter shows,
-and the functions behind addresses. `scripts/monitor-peers` starts it. Differences by choice are
+and the functions behind addresses. `scripts/dev monitor-peers` starts it. Differences by choice are
 listed in docs/CLI.md."""
 
 import argparse

@@ -1,20 +1,28 @@
 #!/usr/bin/env python3
-"""Runs notibot on a labgrid place, all on loopback: coordinator, exporter, ser2net, and the
-emulator's pseudo-terminal as the board. Verifies that the place is released at any end of
-notibot. `scripts/labgrid-test` starts it."""
+"""Runs notibot and the driver of its Python package on a labgrid place, all on loopback:
+coordinator, exporter, ser2net, and the emulator's pseudo-terminal as the board; then on a farm
+of three. Verifies that the places are released at any end of notibot. `scripts/dev labgrid-test`
+starts it."""
 
 import argparse
 import json
 import os
 import pathlib
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import types
+
+from tools.emulator import Emulator
+from tools.peers import labgrid_farm
 
 WAIT_SECONDS = 30
+FOLDER = pathlib.Path(__file__).parent / "labgrid_driver"
+IMAGE = "firmware-fixtures/ports/esp32c3/images/notibot-esp32c3-uart.bin"
 CHECKS = []
 
 
@@ -44,14 +52,19 @@ class Lab:
         self.processes = []
         self.coordinator = f"127.0.0.1:{free_port()}"
         path = f"{tools}:{os.environ['PATH']}:/usr/sbin:/sbin"
-        self.environment = {**os.environ, "PATH": path, "LG_COORDINATOR": self.coordinator}
-        emulator = self.start(
-            [notibot, "emulate", "--json", "--link", f"{self.folder.name}/board"], stdout=subprocess.PIPE
-        )
-        board = os.path.realpath(json.loads(emulator.stdout.readline())["port"])
-        pathlib.Path(self.folder.name, "exporter.yaml").write_text(
-            f"bench:\n  location: loopback\n  RawSerialPort:\n    port: {board}\n    speed: 115200\n"
-        )
+        self.environment = {
+            **os.environ,
+            "PATH": path,
+            "LG_COORDINATOR": self.coordinator,
+            "NOTIBOT_ESPTOOL": os.environ.get("NOTIBOT_ESPTOOL", os.path.abspath(".build/python/bin/esptool")),
+            "PYTHONPATH": os.path.abspath("python"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self.emulator = Emulator(notibot)
+        board = os.path.realpath(self.emulator.port)
+        self.group = board.removeprefix("/dev/").replace("/", "-")
+        self.exported = self.export([{"port": board, "isKnownBoard": True, "chip": "ESP32-S3"}])
+        self.write("exporter.yaml", self.exported)
         self.start([f"{tools}/labgrid-coordinator", "-l", self.coordinator])
         until("the coordinator", lambda: self.client("places").returncode == 0)
         self.start(
@@ -66,9 +79,28 @@ class Lab:
                 "exporter.yaml",
             ]
         )
-        until("the exporter", lambda: "rig/bench" in self.client("resources").stdout)
-        for words in (["-p", "noti", "create"], ["-p", "noti", "add-match", "rig/bench/*"], ["-p", "bare", "create"]):
+        until("the exporter", lambda: f"rig/{self.group}" in self.client("resources").stdout)
+        printed = [line for line in self.exported.splitlines() if line.startswith("## labgrid-client ")]
+        assert len(printed) == 3, self.exported
+        for line in (*printed, "## labgrid-client -p bare create"):
+            words = shlex.split(line.replace(f"-p {self.group} ", "-p noti "))[2:]
             assert self.client(*words).returncode == 0, words
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder.name, name)
+        path.write_text(text)
+        return str(path)
+
+    def export(self, ports):
+        """What `labgrid-export` prints where `notibot devices` lists these ports."""
+        devices = self.write("devices", f"#!/bin/sh\ncat <<'END'\n{json.dumps({'ports': ports})}\nEND\n")
+        os.chmod(devices, 0o755)
+        command = [sys.executable, "-m", "notibot", "labgrid-export", "--name", "rig"]
+        done = subprocess.run(
+            command, env={**self.environment, "NOTIBOT": devices}, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def start(self, command, stdout=subprocess.DEVNULL):
         log = open(os.path.join(self.folder.name, "log"), "ab")
@@ -87,6 +119,7 @@ class Lab:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.emulator.stop()
         self.folder.cleanup()
 
     def client(self, *words, user=None):
@@ -122,7 +155,7 @@ def a_command_works_at_a_place_and_releases_it(lab):
 
 @check
 def a_part_of_the_suite_passes_at_a_place(lab):
-    lines = lab.run("test", "-p", "labgrid:noti", "--filter", "^ATT").strip().splitlines()
+    lines = lab.run("test", "-p", "labgrid:noti", "--filter", "^FRM-11/").strip().splitlines()
     assert lab.is_free()
     return lines[-1]
 
@@ -208,21 +241,93 @@ def a_missing_labgrid_is_reported(lab):
     )
 
 
+@check
+def an_exported_board_has_a_place_with_tags(lab):
+    shown = lab.client("-p", "noti", "show").stdout
+    assert "board=notibot, chip=esp32s3" in shown and "'speed': 921600" in shown, shown
+
+
+def fake_device(properties, **members):
+    """A device of pyudev."""
+    attributes = types.SimpleNamespace(get=lambda key: None)
+    return types.SimpleNamespace(properties=properties, attributes=attributes, **members)
+
+
+@check
+def an_exported_usb_port_is_the_one_that_labgrid_finds(lab):
+    from labgrid.resource.udev import USBSerialPort  # noqa: PLC0415
+    from labgrid.util.yaml import load  # noqa: PLC0415
+
+    pci = "pci-0000:00:14.0"
+    # The second and the third are one board.
+    ports = [("/dev/ttyACM0", "usbv2", "1.4", 0), ("/dev/ttyUSB0", "usb", "1.3", 0), ("/dev/ttyUSB1", "usb", "1.3", 1)]
+    listed, present = [], []
+    for name, usb, location, interface in ports:
+        by_path = f"/dev/serial/by-path/{pci}-{usb}-0:{location}:1.{interface}"
+        listed.append({"port": name, "isKnownBoard": True, "location": f"1-{location}", "byPath": by_path})
+        listed[-1]["interface"] = interface
+        board = fake_device({"SUBSYSTEM": "usb", "ID_PATH": f"{pci}-usb-0:{location}"})
+        properties = {"SUBSYSTEM": "tty", "ID_USB_INTERFACE_NUM": f"{interface:02x}"}
+        present.append(fake_device(properties, action=None, device_node=name, ancestors=[board]))
+    text = lab.export(listed)
+    groups, found = load(text), []
+    assert len(groups) == len(ports), text
+    for group in groups.values():
+        for device in present:
+            resource = USBSerialPort(target=None, name=None, **group["USBSerialPort"])
+            if resource.try_match(device):
+                found.append((resource.port, resource.speed))
+    assert found == [(name, 921600) for name, *_ in ports], (found, text)
+
+
+@check
+def the_driver_works_in_tests_of_labgrids_plugin(lab):
+    flash = ["--chip", "esp32c3", "--flash-file", f"{lab.folder.name}/flash", "--profile", "quiet"]
+    assert lab.client("-p", "noti", "acquire").returncode == 0
+    try:
+        with Emulator(lab.notibot, *flash) as board, Emulator(lab.notibot, "--rfc2217", "127.0.0.1:0") as served:
+            reboot = json.dumps(f"{lab.notibot} control --socket {lab.emulator.control.path} reboot")
+            values = {
+                "IMAGE": os.path.abspath(IMAGE),
+                "REBOOT": reboot,
+                "PORT": board.port,
+                "NUMBER": served.port.split(":")[2],
+            }
+            text = (FOLDER / "environment.yaml").read_text()
+            for name, value in values.items():
+                text = text.replace(name, value)
+            environment = lab.write("environment.yaml", text)
+            pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--lg-env", environment]
+            done = subprocess.run(
+                [*pytest, FOLDER / "test_driver.py"],
+                cwd=lab.folder.name,
+                env={**lab.environment, "NOTIBOT": lab.notibot},
+                capture_output=True,
+                text=True,
+                timeout=600,
+            )
+        assert "5 passed" in done.stdout, done.stdout + done.stderr
+    finally:
+        lab.client("-p", "noti", "release")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notibot", required=True)
-    parser.add_argument("--tools", required=True, help="the folder of labgrid-client")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    lab = Lab(os.path.abspath(options.notibot), os.path.abspath(options.tools))
+    lab = Lab(os.path.abspath(options.notibot), os.path.dirname(os.path.abspath(sys.executable)))
     failures = 0
     try:
-        for function in CHECKS:
+        checks = [(function, lab) for function in CHECKS]
+        farm = labgrid_farm.Farm(lab, until)
+        checks += [(function, farm) for function in labgrid_farm.CHECKS]
+        for function, place in checks:
             name = function.__name__.replace("_", " ")
             if options.filter not in name:
                 continue
             try:
-                detail = function(lab)
+                detail = function(place)
                 print(f"passed  {name}" + (f": {detail}" if detail else ""), flush=True)
             except Exception as problem:
                 failures += 1

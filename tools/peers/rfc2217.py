@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests client and server of RFC 2217 against other implementations: pyserial's client, its server,
-ser2net, esptool. Prints the result of each check. `scripts/rfc2217-peers` starts it."""
+ser2net, esptool. Prints the result of each check. `scripts/dev rfc2217-peers` starts it."""
 
 import argparse
 import contextlib
