@@ -16,10 +16,12 @@ WAIT_SECONDS = 70
 
 
 class Control:
-    """The control socket of an emulator."""
+    """The control socket of an emulator; of device 7 of several: SOCKET#7."""
 
     def __init__(self, path: str):
         self.path = path
+        self.socket, _, number = path.partition("#")
+        self.device = {"device": int(number)} if number else {}
 
     def ask(self, **request: Any) -> dict:
         with self.asking(**request) as answer:
@@ -30,8 +32,8 @@ class Control:
         """Sends a request; what it yields waits for the answer."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(WAIT_SECONDS)
-            connection.connect(self.path)
-            connection.sendall(json.dumps(request).encode() + b"\n")
+            connection.connect(self.socket)
+            connection.sendall(json.dumps(request | self.device).encode() + b"\n")
             with connection.makefile() as answers:
                 yield lambda: json.loads(answers.readline())
 
@@ -81,9 +83,9 @@ class Emulator:
         if not line:
             self.stop()
             raise SystemExit(f"cannot start an emulator: {notibot} emulate {' '.join(options)} ended at once")
-        announcement = json.loads(line)
-        self.port: str = announcement["port"]
-        self.view: str = announcement.get("view", "")
+        self.announcement: dict = json.loads(line)
+        self.port: str = self.announcement["port"]
+        self.view: str = self.announcement.get("view", "")
 
     def __enter__(self) -> "Emulator":
         return self

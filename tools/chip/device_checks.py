@@ -1,6 +1,5 @@
 """The rules of the model's watchdogs, lines and flash, one check each: what a lax model would let
-pass. broken.py removes
-each rule and expects a failure here."""
+pass."""
 
 import sys
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs unmodified esptool against the emulator: chips, transports, commands and versions, and the
-faults of flashing. `scripts/esptool-matrix` starts it."""
+faults of flashing. `scripts/dev esptool-matrix` starts it."""
 
 import argparse
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the recipes of docs/CI.md: each job of its YAML, with action.yml and ci/gitlab.yml, each of
-its commands and transcripts. `scripts/recipes-test` starts it.
+its commands and transcripts. `scripts/dev recipes-test` starts it.
 
 It stands in for the runners of GitHub and GitLab: steps, inputs, conditions, the files for PATH and
 summary, artifacts. Emulators stand in for boards."""

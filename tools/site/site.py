@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the docs site: the pages of docs/ and one per command, from the program's own help, with
-search, and nothing from another host. See scripts/docs-site."""
+"""Makes the docs site: the pages of docs/, one per command, from the program's own help, and those
+that are generated, with search, and nothing from another host. See scripts/dev docs-site."""
 
 import argparse
 import json
@@ -12,8 +12,11 @@ import tempfile
 
 import yaml
 
+from tools.vectors import protocol_page
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Chapter, and its pages: file and title. A page of docs/ that is missing here is an error.
+# EXAMPLES is generated; those of MEASURED are there if a script has written them.
 CHAPTERS = {
     "Use": {
         "TOUR": "Tour",
@@ -24,19 +27,17 @@ CHAPTERS = {
         "USB": "USB test bench",
         "GATEWAY": "Push gateway",
     },
-    "Interfaces": {"PROTOCOL": "Protocol", "INTERFACE": "NDJSON interface", "JOURNAL": "Outbox file"},
+    "Interfaces": {"PROTOCOL": "Protocol", "EXAMPLES": "Byte by byte", "INTERFACE": "NDJSON", "JOURNAL": "Outbox file"},
     "Evidence": {
         "RULES": "Rules and cases",
         "MUTANTS": "Mutants",
         "SIMULATION": "Simulation",
         "PERFORMANCE": "Performance",
-        "GATEWAY-TESTS": "Tests of the gateway",
     },
     "Development": {
         "CONTRIBUTING": "Contributing",
         "ARCHITECTURE": "Architecture",
         "DECISIONS": "Decisions",
-        "EXTENDING": "Extending",
         "CHANGELOG": "Changelog",
     },
 }
@@ -45,6 +46,8 @@ TABLES = """.wy-table-responsive table td, .wy-table-responsive table th { white
 .wy-table-responsive table td:first-child code { white-space: nowrap; }
 .wy-nav-content { max-width: 60rem; }
 """
+# Written by scripts/dev rule-table and scripts/dev mutants --table.
+MEASURED = {"RULES": ROOT / "rig-results/rules.md", "MUTANTS": ROOT / "rig-results/mutants.md"}
 AT_ROOT = {"CONTRIBUTING", "CHANGELOG"}
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
 
@@ -165,27 +168,29 @@ def write_commands(program, pages):
 def write_pages(pages):
     """The pages of the repository, and their part of the navigation."""
     listed = {name for chapter in CHAPTERS.values() for name in chapter}
-    there = {path.stem for path in (ROOT / "docs").glob("*.md")} | AT_ROOT
-    if listed != there:
-        sys.exit(f"docs-site: CHAPTERS and docs/ differ: {', '.join(sorted(listed ^ there))}")
-    readme = ROOT / "README.md"
-    (pages / "index.md").write_text(without_foreign_files(readme.read_text(), readme))
-    for name in there:
-        page = (ROOT if name in AT_ROOT else ROOT / "docs") / f"{name}.md"
-        (pages / f"{name}.md").write_text(without_foreign_files(page.read_text(), page))
+    files = {"index": ROOT / "README.md", **{name: ROOT / f"{name}.md" for name in AT_ROOT}}
+    files |= {path.stem: path for path in (ROOT / "docs").glob("*.md")}
+    files |= {name: path for name, path in MEASURED.items() if path.exists()}
+    texts = {name: without_foreign_files(path.read_text(), path) for name, path in files.items()}
+    texts["EXAMPLES"] = protocol_page.page()
+    if differing := (listed ^ texts.keys()) - {"index", *MEASURED}:
+        sys.exit(f"docs-site: CHAPTERS and docs/ differ: {', '.join(sorted(differing))}")
+    for name, text in texts.items():
+        (pages / f"{name}.md").write_text(text)
     images = ROOT / "docs" / "images"
     for image in images.glob("*") if images.is_dir() else ():
         (pages / "images").mkdir(exist_ok=True)
         (pages / "images" / image.name).write_bytes(image.read_bytes())
     return [
-        {chapter: [{title: f"{name}.md"} for name, title in members.items()]} for chapter, members in CHAPTERS.items()
+        {chapter: [{title: f"{name}.md"} for name, title in members.items() if name in texts]}
+        for chapter, members in CHAPTERS.items()
     ]
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="docs-site", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev docs-site", description=__doc__)
     parser.add_argument("--notibot", required=True)
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("folder", nargs="?", default=ROOT / ".build/site", type=pathlib.Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         pages = pathlib.Path(work) / "pages"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Plugs in many emulated boards at once and measures what the commands for all boards cost; inside
-the guest. See scripts/usb-crowd."""
+the guest. See scripts/dev usb-crowd."""
 
 import argparse
 import contextlib
@@ -105,13 +105,13 @@ def bench(notibot):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="usb-crowd", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev usb-crowd", description=__doc__)
     parser.add_argument("boards", type=int, nargs="*", default=[1, 10, 30, 100])
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--bench", action="store_true", help="throughput and round trips of one board instead")
     options = parser.parse_args()
     if not VHCI.exists():
-        sys.exit("usb-crowd: this is not the guest: start scripts/usb-crowd")
+        sys.exit("usb-crowd: this is not the guest: start scripts/dev usb-crowd")
     if options.bench:
         bench(options.notibot)
         return

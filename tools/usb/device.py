@@ -22,13 +22,13 @@ CMD_SUBMIT, CMD_UNLINK, RET_SUBMIT, RET_UNLINK = 1, 2, 3, 4
 PORTS = 15
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=60, pause=0.005):
     """The first true value of `condition`; a time limit only ends a hang."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > end:
             raise TimeoutError(f"waited {seconds} s: {what}")
-        time.sleep(0.005)
+        time.sleep(pause)
     return value
 
 

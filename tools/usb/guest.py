@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs a command on this machine's own root in a throw-away QEMU guest, with Debian's stock kernel,
-udevd and the drivers of USB serial ports. See scripts/usb-guest."""
+udevd and the drivers of USB serial ports and of Bluetooth. See scripts/dev usb-guest."""
 
 import argparse
 import ctypes
@@ -40,7 +40,7 @@ def machine(folder, acceleration, memory, append=""):
         QEMU, "-M", "q35", "-accel", acceleration, "-cpu", cpu, "-smp", "1", "-m", str(memory),
         "-display", "none", "-nodefaults", "-no-reboot", "-no-user-config",
         "-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initramfs"),
-        "-append", f"console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on {append}".strip(),
+        "-append", f"console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on {append}".strip(),
     ]
     # fmt: on
 
@@ -126,7 +126,7 @@ class Guest:
         return words
 
     def run(self):
-        kernel_folder = kernel.prepare(CACHE, note)
+        kernel_folder = kernel.prepare(CACHE, note, self.options.kernel)
         with tempfile.TemporaryDirectory(prefix="usb-guest-") as out:
             out = pathlib.Path(out)
             self.share(out)
@@ -195,12 +195,13 @@ def is_required():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="usb-guest", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev usb-guest", description=__doc__)
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="of the whole run (default: 600)")
     parser.add_argument("--memory", type=int, default=1536, metavar="MIB", help="of the guest (default: 1536)")
     parser.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that the command gets")
     parser.add_argument("--writable", action="append", default=[], metavar="FOLDER", help="what is written there stays")
     parser.add_argument("--dmesg", metavar="FILE", help="write the guest's kernel log there")
+    parser.add_argument("--kernel", default=kernel.NEWEST, metavar="PACKAGE", help="depends on the kernel's package")
     parser.add_argument("--check", action="store_true", help="only report whether the guest can run: 0 or 77")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     options = parser.parse_args()
@@ -215,7 +216,7 @@ def main():
         if os.uname().machine != "x86_64":
             raise kernel.Unfit("this is not an x86-64 computer")
         if options.check:
-            folder = kernel.prepare(CACHE, note)
+            folder = kernel.prepare(CACHE, note, options.kernel)
             if not can_boot(folder, acceleration_of(folder)):
                 raise kernel.Unfit(f"a kernel does not start within {PROBE_SECONDS} s")
             return 0

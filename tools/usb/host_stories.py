@@ -156,7 +156,7 @@ def flashing(program):
 
 def flash_through(program, kind):
     found = sorted(pathlib.Path(".build/esptool").glob("*/bin/esptool"))
-    expect(found, "esptool is missing: run scripts/esptool-matrix --install-only")
+    expect(found, "esptool is missing: run scripts/dev esptool-matrix --install-only")
     with tempfile.TemporaryDirectory() as folder:
         content, flash = pathlib.Path(folder, "content"), pathlib.Path(folder, "flash")
         content.write_bytes(random.Random(kind).randbytes(100_000))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Unplugs and plugs an emulated USB device while `notibot forward` delivers to it, and compares the
-display with what was sent; inside the guest. See scripts/hotplug-loop."""
+display with what was sent; inside the guest. See scripts/dev hotplug-loop."""
 
 import argparse
 import contextlib
@@ -179,14 +179,14 @@ def progress_of(driver, cycles):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="hotplug-loop", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev hotplug-loop", description=__doc__)
     parser.add_argument("cycles", type=int)
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--driver", choices=DRIVERS, action="append")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if not os.access(VHCI / "attach", os.W_OK):
-        sys.exit("hotplug-loop: this is not the guest: start scripts/hotplug-loop")
+        sys.exit("hotplug-loop: this is not the guest: start scripts/dev hotplug-loop")
     reports = []
     for driver in options.driver or DRIVERS:
         with tempfile.TemporaryDirectory() as folder:

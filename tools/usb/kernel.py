@@ -1,5 +1,5 @@
-"""Debian's stock kernel and an initramfs with its USB serial drivers, unpacked in a cache and never
-installed."""
+"""Debian's stock kernel and an initramfs with its drivers of USB serial ports and of Bluetooth,
+unpacked in a cache and never installed."""
 
 import os
 import pathlib
@@ -13,6 +13,10 @@ BOOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console")
 # Loaded before the command; it can load the others.
 USB_MODULES = ("vhci_hcd", "cdc_acm", "cp210x", "ftdi_sio", "ch341")
 OTHER_MODULES = ("dummy_hcd", "libcomposite", "usb_f_acm", "xhci_pci")
+# For the cryptography of virtual adapters and of bluetoothd, too.
+BLUETOOTH_MODULES = ("hci_vhci", "algif_hash", "algif_skcipher", "cmac", "ecb", "ccm", "ctr", "uhid")
+ALL_MODULES = BOOT_MODULES + USB_MODULES + OTHER_MODULES + BLUETOOTH_MODULES
+NEWEST = "linux-image-amd64"
 BUSYBOX = "/bin/busybox"
 
 
@@ -27,11 +31,11 @@ def run(*words, **options):
     return done.stdout
 
 
-def package():
-    """Name and version of the package with the newest kernel, as name=version."""
+def package(wanted):
+    """The package with the kernel that one such as NEWEST depends on, as name=version."""
 
     def lookup():
-        text = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True).stdout
+        text = subprocess.run(["apt-cache", "depends", wanted], capture_output=True, text=True).stdout
         return re.search(r"Depends: (linux-image-\d\S+)", text)
 
     found = lookup()
@@ -40,7 +44,7 @@ def package():
         subprocess.run(update if os.geteuid() == 0 else ["sudo", "-n", *update], capture_output=True)
         found = lookup()
     if not found:
-        raise Unfit("apt knows no kernel package: linux-image-amd64 of Debian is needed")
+        raise Unfit(f"apt knows no kernel package: {wanted} of Debian or its security archive is needed")
     policy = run("apt-cache", "policy", found[1])
     version = re.search(r"Candidate: (\S+)", policy)
     if not version or version[1] == "(none)":
@@ -48,19 +52,21 @@ def package():
     return f"{found[1]}={version[1]}"
 
 
-def prepare(cache, note):
-    """The folder with vmlinuz and initramfs for the newest kernel that apt offers; made if it is
-    missing. If apt offers none, the newest folder of the cache."""
+def prepare(cache, note, wanted=NEWEST):
+    """The folder with vmlinuz and initramfs for the newest kernel that apt offers, of the kind that
+    is wanted; made if it is missing. If apt offers none, the newest folder of the cache."""
     cache.mkdir(parents=True, exist_ok=True)
     try:
-        name = package()
+        name = package(wanted)
     except (Unfit, OSError):
-        made = sorted(cache.glob("linux-image-*/initramfs"), key=lambda path: path.stat().st_mtime)
+        kind = wanted.removesuffix("-amd64")
+        made = sorted(cache.glob(f"{kind}*/initramfs"), key=lambda path: path.stat().st_mtime)
         if not made:
             raise
         return _refresh(made[-1].parent)
     folder = cache / name.replace("=", "_").replace(":", "_")
-    if not (folder / "vmlinuz").exists():
+    listed = folder / "modules"
+    if not listed.exists() or listed.read_text().split() != list(ALL_MODULES):
         note(f"unpacking {name}")
         with tempfile.TemporaryDirectory(dir=cache) as work:
             work = pathlib.Path(work)
@@ -85,7 +91,7 @@ def _pack(kernel, folder):
     modules = kernel / "lib/modules" / version
     run("depmod", "-b", str(kernel), version)
     tree = folder / "tree"
-    for name in BOOT_MODULES + USB_MODULES + OTHER_MODULES:
+    for name in ALL_MODULES:
         shown = run("modprobe", "-d", str(kernel), "-S", version, "--show-depends", name)
         for line in shown.splitlines():
             if line.startswith("insmod "):
@@ -96,6 +102,7 @@ def _pack(kernel, folder):
     for name in ("modules.builtin", "modules.order"):
         shutil.copy(modules / name, tree / "lib/modules" / version)
     run("depmod", "-b", str(tree), version)
+    (folder / "modules").write_text(" ".join(ALL_MODULES))
 
 
 def _refresh(folder):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the stories of the kernel's USB stack; inside the guest. See scripts/usb-stack."""
+"""Runs the stories of the kernel's USB stack; inside the guest. See scripts/dev usb-stack."""
 
 import argparse
 import os
@@ -49,7 +49,7 @@ def write_junit(path, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="usb-stack", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/dev usb-stack", description=__doc__)
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--filter", default="", help="only those with this text in their name")
     extent = parser.add_mutually_exclusive_group()
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--junit", metavar="FILE")
     options = parser.parse_args()
     if not os.access(VHCI / "attach", os.W_OK):
-        sys.exit("usb-stack: this is not the guest: start scripts/usb-stack")
+        sys.exit("usb-stack: this is not the guest: start scripts/dev usb-stack")
     stories = suite.STORIES if options.suite else STORIES
     chosen = [story for story in stories if options.filter in story.__name__]
     if options.short:

@@ -1,5 +1,5 @@
 """Checks the live page of `notibot emulate --view` and `notibot view` in headless Chromium, with
-real hosts: buttons, hostile text, requests of others, latency, memory. See scripts/view-test."""
+real hosts: buttons, hostile text, requests of others, latency, memory. scripts/dev view-test."""
 
 import argparse
 import http.client
@@ -91,6 +91,9 @@ class Check:
         as_json = {"Content-Type": "application/json"}
         cases = [
             (200, "GET", parts.path, own),
+            (200, "GET", parts.path, {**own, "Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"}),
+            (200, "HEAD", parts.path, own),
+            (405, "HEAD", parts.path + "events", own),
             (403, "GET", parts.path, {"Host": "evil.example"}),
             (403, "GET", parts.path, {"Host": f"evil.example:{parts.port}"}),
             (403, "GET", parts.path, {**own, "Origin": "http://evil.example"}),
@@ -104,6 +107,7 @@ class Check:
             (403, "POST", parts.path + "command", {"Host": parts.netloc, **as_json}),
             (415, "POST", parts.path + "command", {**own, "Content-Type": "text/plain"}),
             (200, "POST", parts.path + "command", {**own, **as_json}),
+            (200, "POST", parts.path + "command", {**own, **as_json, "Expect": "100-Continue"}),
         ]
         for status, method, path, headers in cases:
             connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=10)
@@ -362,6 +366,8 @@ def main():
     parser.add_argument("--screenshot", type=pathlib.Path, help="where the picture is written")
     parser.add_argument("--short", action="store_true", help="without the figures")
     options = parser.parse_args()
+    if options.screenshot:
+        options.screenshot.parent.mkdir(parents=True, exist_ok=True)
     check = Check(options.notibot)
     try:
         with Emulator(options.notibot, "--view") as emulator:

@@ -1,29 +1,11 @@
-#!/usr/bin/env bash
-# Checks the C firmware without the suite: two compilers, two analysers, the ports parsed, fuzzers,
-# sizes.
-#
-#   scripts/firmware-check [--fuzz SECONDS] [--only STEP]
-#
-# STEP: compile, checks, analyse, ports, fuzz or size. SECONDS (default: 60) are shared by the
-# fuzzers; 0 skips them, with a message. Exits 1 if something is found; the inputs found by a fuzzer
-# are in .build/firmware-check/.
-set -euo pipefail
-cd "$(dirname "$0")/.."
-. scripts/setup.sh
-
-seconds=60 only=all
-while [ $# -gt 0 ]; do
-  case $1 in
-    --fuzz) seconds=${2:?--fuzz takes a number of seconds}; shift 2 ;;
-    --only) only=${2:?--only takes a step}; shift 2 ;;
-    *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-  esac
-done
-case $only in all|compile|checks|analyse|ports|fuzz|size) ;; *) echo "no step '$only': compile, checks, analyse, ports, fuzz or size" >&2; exit 2 ;; esac
-[[ $seconds =~ ^[0-9]+$ ]] || { echo "'$seconds' is not a number of seconds" >&2; exit 2; }
+# shellcheck shell=bash
+fuzz=60 only=all
+options --fuzz= --only=
+case $only in all|compile|checks|analyse|ports|fuzz|size) ;; *) wrong_use "no step '$only'" ;; esac
+[[ $fuzz =~ ^[0-9]+$ ]] || wrong_use "'$fuzz' is not a number of seconds"
 wants() { [ "$only" = all ] || [ "$only" = "$1" ]; }
 
-core=firmware-fixtures/core chip=firmware-fixtures/chip ports=firmware-fixtures/ports fuzz=firmware-fixtures/fuzz
+core=firmware-fixtures/core chip=firmware-fixtures/chip ports=firmware-fixtures/ports
 work=.build/firmware-check
 strict=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes -Werror)
 free=(-std=c11 -ffreestanding "${strict[@]}" -I"$core/include")
@@ -31,7 +13,6 @@ free=(-std=c11 -ffreestanding "${strict[@]}" -I"$core/include")
 # clear names; and one that clang-tidy 14 reports after every va_start.
 tidy='-*,bugprone-*,clang-analyzer-*,cert-*,-clang-analyzer-security.insecureAPI.*,-bugprone-easily-swappable-parameters,-clang-analyzer-valist.Uninitialized'
 mkdir -p "$work"
-title() { printf '\n== %s\n' "$1"; }
 
 if wants compile; then
   title "compile: gcc and clang, freestanding C11, warnings are errors"
@@ -54,11 +35,11 @@ if wants compile; then
   # The core is self-contained: four headers of C, no functions except those of <string.h>, no
   # global variables.
   ! grep -hE '^ *# *include <' "$core"/include/*.h "$core"/src/*.[ch] | grep -vE '<(stdint|stddef|stdbool|string)\.h>' \
-    || { echo "the core includes a header that is not allowed" >&2; exit 1; }
+    || fail "the core includes a header that is not allowed"
   ! nm --undefined-only -j "$work"/gcc-nb_*.o | grep -vE '(:|^)$|^(nb_.*|mem(cpy|move|set|cmp)|strlen|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)$' | grep -v ':$' \
-    || { echo "the core calls a function that is not allowed" >&2; exit 1; }
+    || fail "the core calls a function that is not allowed"
   size -A "$work"/gcc-nb_*.o | awk '($1 == ".data" || $1 == ".bss") && $2 > 0 {found = 1} END {exit found}' \
-    || { echo "the core has global variables" >&2; exit 1; }
+    || fail "the core has global variables"
   echo "self-contained: four headers, no external calls, no global variables"
 fi
 
@@ -107,23 +88,23 @@ if wants ports; then
   echo "arduino: library and example"
 fi
 
-if wants fuzz && [ "$seconds" -eq 0 ]; then
+if wants fuzz && [ "$fuzz" -eq 0 ]; then
   title "fuzz: left out, as --fuzz 0 says"
 elif wants fuzz; then
-  title "fuzz: libFuzzer with address and undefined-behaviour sanitizers, $seconds s"
+  title "fuzz: libFuzzer with address and undefined-behaviour sanitizers, $fuzz s"
   # The small ones get less than a third of the time: the device's script reaches all the code.
   for share in decoder:5 json:4 device:2; do
-    name=${share%:*} time=$((seconds / ${share#*:}))
+    fuzzer=${share%:*} time=$((fuzz / ${share#*:}))
     clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I"$core/include" \
-      "$fuzz/${name}_fuzz.c" "$fuzz/fuzz.c" "$core"/src/*.c -o "$work/$name-fuzz" 2>"$work/$name-build.txt" \
-      || { cat "$work/$name-build.txt" >&2; exit 1; }
-    mkdir -p "$work/$name-corpus"
-    "$work/$name-fuzz" -max_total_time="$((time > 0 ? time : 1))" -max_len=4096 -print_final_stats=1 \
-      -artifact_prefix="$work/$name-" "$work/$name-corpus" >"$work/$name.txt" 2>&1 \
-      || { tail -40 "$work/$name.txt" >&2; echo "fuzz: $name found something; its input is .build/firmware-check/$name-*" >&2; exit 1; }
-    printf '%-8s %10s inputs in %2s s, %5s edges, nothing found\n' "$name" \
-      "$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$name.txt")" "$time" \
-      "$(grep -oE 'cov: [0-9]+' "$work/$name.txt" | tail -1 | cut -c6-)"
+      firmware-fixtures/fuzz/"${fuzzer}"_fuzz.c firmware-fixtures/fuzz/fuzz.c "$core"/src/*.c -o "$work/$fuzzer-fuzz" 2>"$work/$fuzzer-build.txt" \
+      || { cat "$work/$fuzzer-build.txt" >&2; exit 1; }
+    mkdir -p "$work/$fuzzer-corpus"
+    "$work/$fuzzer-fuzz" -max_total_time="$((time > 0 ? time : 1))" -max_len=4096 -print_final_stats=1 \
+      -artifact_prefix="$work/$fuzzer-" "$work/$fuzzer-corpus" >"$work/$fuzzer.txt" 2>&1 \
+      || { tail -40 "$work/$fuzzer.txt" >&2; fail "$fuzzer found something; its input is $work/$fuzzer-*"; }
+    printf '%-8s %10s inputs in %2s s, %5s edges, nothing found\n' "$fuzzer" \
+      "$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$fuzzer.txt")" "$time" \
+      "$(grep -oE 'cov: [0-9]+' "$work/$fuzzer.txt" | tail -1 | cut -c6-)"
   done
 fi
 

@@ -1,35 +1,25 @@
-# Sourced by the scripts: finds a recent Swift toolchain and installs missing Debian or Ubuntu
-# packages.
-# shellcheck shell=bash
+# Sourced by scripts/rig, test and dev, .ci/run and a build of firmware, in the root of the
+# repository: finds a recent Swift toolchain and installs missing Debian or Ubuntu packages.
+# shellcheck shell=bash disable=SC2034,SC2086
 #
-# Every script takes --no-install: it names missing packages and ends with 18 instead of installing them.
+# All take --no-install: it names missing packages and ends with 18 instead of installing them.
 
-# What a build of the package needs. README.md names the libraries, too: scripts/check-docs.
-# shellcheck disable=SC2034  # of the scripts
+# What a build of the package needs. README.md names the libraries, too: scripts/dev check-docs.
 BUILD_PACKAGES=(git libc6-dev libxml2 binutils libsqlite3-dev libudev-dev libusb-1.0-0-dev pkg-config)
 
-# The clients of the gateway's stories and measurements, and the BLE central.
-# shellcheck disable=SC2034  # of the scripts
-GATEWAY_PACKAGES=(aioapns==4.0 'httpx[http2]==0.28.1' h2==4.4.1 cryptography)
-# shellcheck disable=SC2034  # of the scripts
-BUMBLE_VERSION=0.0.236
-
-# A build with optimised machines, once scripts/test has made one: a script never changes the flags back.
+# A build with optimised machines, once scripts/test has made one: no script changes the flags back.
 if [ -n "${NOTIBOT_OPTIMIZED-}" ]; then mkdir -p .build && touch .build/optimized; fi
 if [ -e .build/optimized ]; then export NOTIBOT_OPTIMIZED=1; fi
 
-# The traits of the one build that .ci/run makes; the other scripts then find it up to date.
-# shellcheck disable=SC2034  # of the scripts
-BUILD_TRAITS=(${NOTIBOT_TRAITS:+--traits "$NOTIBOT_TRAITS"})
+# The options of the one build that .ci/run makes; the other scripts then find it up to date. A
+# target imports only what Package.swift declares.
+BUILD_OPTIONS=(--explicit-target-dependency-import-check error ${NOTIBOT_TRAITS:+--traits "$NOTIBOT_TRAITS"}
+  ${NOTIBOT_DEBUG_INFO:+-debug-info-format "$NOTIBOT_DEBUG_INFO"})
 
-# The comment at the beginning of a script is its help; elsewhere a script has its own.
-case " $* " in
-  *" -h "* | *" --help "*)
-    if [ -f "scripts/${0##*/}" ]; then
-      sed -n '2,/^[^#]/s/^# \{0,1\}//p' "scripts/${0##*/}"
-      exit 0
-    fi
-    ;;
+# The comment at the beginning of a script is its help, except in scripts/dev.
+case "${0##*/} $* " in
+  dev\ * | build\ *) ;;
+  *" -h "* | *" --help "*) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "scripts/${0##*/}" && exit 0 ;;
 esac
 
 arguments=()
@@ -39,33 +29,9 @@ done
 set -- "${arguments[@]}"
 
 # Ends the script with one line and exit code 18 (the environment is unfit).
-unfit() {
-  printf '%s\n' "$1" >&2
-  exit 18
-}
+unfit() { printf '%s\n' "$1" >&2; exit 18; }
 
-# Ends a check that cannot run here, `not_run NAME REASON`: with 77, or with 1 if NOTIBOT_RIG_REQUIRE
-# lists the name.
-not_run() {
-  printf '%s: not run: %s\n' "${0##*/}" "$2" >&2
-  case ",${NOTIBOT_RIG_REQUIRE-}," in
-    *,"$1",*) exit 1 ;;
-    *) exit 77 ;;
-  esac
-}
-
-# Ends a check that needs headless Chromium, `require_chromium NAME`, if that is missing; prints the
-# Python interpreter that can drive it.
-require_chromium() {
-  /usr/bin/python3 -c 'import selenium' 2>/dev/null || not_run "$1" "python3-selenium is not installed"
-  local program
-  for program in /usr/lib/chromium/chromium-headless-shell /usr/bin/chromedriver; do
-    [ -x "$program" ] || not_run "$1" "$program is missing: install chromium-headless-shell and chromium-driver"
-  done
-  echo /usr/bin/python3
-}
-
-# Runs a command in a process group of its own, which ends with this script, even if SIGTERM ends that.
+# Runs a command in a process group of its own, which ends with this script, also by SIGTERM.
 worker=
 grouped() {
   local status=0
@@ -79,28 +45,23 @@ grouped() {
 }
 trap end_worker EXIT
 
-# Ends the command of `grouped` and all that it started: `swift test` runs the tests in another group,
-# and they outlive it. All are stopped first, so that none starts another one meanwhile. A process that
-# has not ended 2 s later is killed.
+# Ends the command of `grouped` and all that it started: `swift test` runs the tests in another
+# group, and they outlive it. All are stopped first, so that none starts another one meanwhile. A
+# process that has not ended 2 s later is killed.
 end_worker() {
   local found='' all=$worker
   [ -n "$worker" ] || return 0
   while [ "$all" != "$found" ]; do
     found=$all
-    # shellcheck disable=SC2086
     kill -STOP $found 2>/dev/null || true
     all=$(descendants "$worker")
   done
-  # shellcheck disable=SC2086
   kill -TERM -- "-$worker" $all 2>/dev/null || true
-  # shellcheck disable=SC2086
   kill -CONT -- "-$worker" $all 2>/dev/null || true
   for _ in $(seq 20); do
-    # shellcheck disable=SC2086
     kill -0 $all 2>/dev/null || return 0
     sleep 0.1
   done
-  # shellcheck disable=SC2086
   kill -KILL -- "-$worker" $all 2>/dev/null || true
 }
 
@@ -140,12 +101,10 @@ lanes() {
 # Swift 6.2.3 is the oldest version with @nonexhaustive, Span and the settings of Package.swift.
 require_swift() {
   local version
-  command -v swift >/dev/null 2>&1 \
-    || unfit "Swift is missing: install Swift 6.2.3 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
-  version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+(\.[0-9]+)+).*/\1/p' | head -1)
-  if [ -z "$version" ] || [ "$(printf '%s\n6.2.3\n' "$version" | sort -V | head -1)" != 6.2.3 ]; then
-    unfit "Swift ${version:-of unknown version} is too old: install Swift 6.2.3 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
-  fi
+  version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+(\.[0-9]+)+).*/\1/p' | head -1) || true
+  local state=${version:+$version is too old}
+  [ "$(printf '%s\n6.2.3\n' "${version:-0}" | sort -V | head -1)" = 6.2.3 ] \
+    || unfit "Swift ${state:-is missing}: install Swift 6.2.3 or newer from https://www.swift.org/install/linux/ and put its usr/bin on PATH."
 }
 
 # Installs those of the named packages that are not installed.
@@ -156,10 +115,9 @@ require_packages() {
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
   done
   [ "${#missing[@]}" -eq 0 ] && return 0
-  [ -z "${NOTIBOT_NO_INSTALL-}" ] || unfit "Packages are missing: run 'apt-get install ${missing[*]}', then this again."
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null 2>&1 || unfit "Packages are missing: run 'apt-get install ${missing[*]}' as root, then this again."
-    prefix=(sudo)
+  [ "$(id -u)" -eq 0 ] || prefix=(sudo)
+  if [ -n "${NOTIBOT_NO_INSTALL-}" ] || ! command -v "${prefix[0]-env}" >/dev/null; then
+    unfit "Packages are missing: run 'apt-get install ${missing[*]}' as root, then this again."
   fi
   printf 'Installing %s\n' "${missing[*]}" >&2
   "${prefix[@]}" apt-get update -qq >&2 || true
@@ -167,17 +125,21 @@ require_packages() {
     || unfit "apt-get could not install '${missing[*]}': run it by hand to see why."
 }
 
-# Builds notibot, for release if the argument is that; prints the path of the program. Its failure ends
-# the script only in an assignment of its own: notibot=$(built_notibot).
-built_notibot() {
-  local build=(swift build "${BUILD_TRAITS[@]}" -c "${1:-debug}")
+# Builds a product with options of `swift build`; prints the path of the program. Its failure ends
+# the script only in an assignment of its own: notibot=$(built notibot).
+built() {
+  local product=$1 log=.build/$1-build.log
+  shift
   require_swift
   require_packages "${BUILD_PACKAGES[@]}"
   mkdir -p .build
-  "${build[@]}" --product notibot >.build/notibot-build.log 2>&1 \
-    || { tail -n 30 .build/notibot-build.log >&2; unfit "The build failed; the whole log is .build/notibot-build.log."; }
-  printf '%s/notibot\n' "$("${build[@]}" --show-bin-path)"
+  swift build "$@" --product "$product" >"$log" 2>&1 \
+    || { tail -n 30 "$log" >&2; unfit "The build failed; the whole log is $log."; }
+  printf '%s/%s\n' "$(swift build "$@" --show-bin-path)" "$product"
 }
+
+# Builds notibot, for release if the argument is that.
+built_notibot() { built notibot "${BUILD_OPTIONS[@]}" -c "${1:-debug}"; }
 
 # Calls a command for each group of tests, with the group's name and its options for `swift test` as
 # last arguments. CPU-bound tests would delay tests that wait for processes and ports in real time,

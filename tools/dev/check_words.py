@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Prints where a comment, a string or a page uses a word that CONTRIBUTING.md's glossary
 replaces."""
 
@@ -7,23 +6,9 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-# Everything that a person reads, but for the glossary itself and the changes of former versions.
-PLACES = [
-    "Sources",
-    "Tests",
-    "tools",
-    "python",
-    "packaging",
-    "docs",
-    "firmware-fixtures",
-    "scripts",
-    "README.md",
-    "Package.swift",
-]
-EXCLUDED = {"scripts/check-words"}
-CODE = (".c", ".cpp", ".h", ".ino", ".mutant", ".swift", ".tsv")
+# Not the glossary itself and the changes of former versions.
+EXCLUDED = {"CHANGELOG.md", "CONTRIBUTING.md", "tools/dev/check_words.py"}
+CODE = (".c", ".cpp", ".h", ".ino", ".mutants", ".swift", ".tsv")
 PLAIN = (".md", ".py", ".sh")
 
 # Words that belong to a format: the column `told` of the outbox file.
@@ -60,7 +45,7 @@ C_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 
 def texts(path, source):
     """The parts of a file that a person reads, with their offsets."""
-    if path.suffix in CODE and path.suffix not in (".mutant", ".tsv"):
+    if path.suffix in CODE and path.suffix not in (".mutants", ".tsv"):
         pattern = SWIFT_TEXT if path.suffix == ".swift" else C_TEXT
         return [(match.start(), match.group()) for match in pattern.finditer(source)]
     return [(0, source)]
@@ -68,14 +53,10 @@ def texts(path, source):
 
 def main():
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *PLACES],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\n")
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     findings = []
-    for path in (ROOT / name for name in listed if name not in EXCLUDED):
+    for path in (pathlib.Path(name) for name in listed if name not in EXCLUDED):
         # Scripts have no suffix.
         if not path.is_file() or path.suffix not in (*CODE, *PLAIN, ""):
             continue
@@ -89,10 +70,10 @@ def main():
         if path.suffix == ".swift":
             seen += [(match.start(), match.group(), GLOSSARY[4][0]) for match in NEWS_IN_IDENTIFIER.finditer(source)]
         for offset, word, instead in sorted(set(seen)):
-            if (str(path.relative_to(ROOT)), word) in ALLOWED:
+            if (str(path), word) in ALLOWED:
                 continue
             line = source.count("\n", 0, offset) + 1
-            findings.append(f"{path.relative_to(ROOT)}:{line}: '{word}': write {instead}")
+            findings.append(f"{path}:{line}: '{word}': write {instead}")
     print("\n".join(dict.fromkeys(findings)), end="\n" if findings else "")
     return 1 if findings else 0
 

@@ -1,40 +1,27 @@
-#!/usr/bin/env bash
-# Runs the suite on a PTY and on QEMU, and every group of tests, next to busy loops, and counts
-# failures: a correct device and correct tests pass on a busy computer.
-#
-#   scripts/busy-test [ROUNDS] [--short] [--only pty,qemu,tests] [--loops N] [--release] [--skip-build]
-#
-# Default: 10 rounds next to 4 loops, which is twice what two cores can do; more cores need more
-# loops. --short: one round of the suite on a PTY. --release: the program and the tests as built for
-# release. Ends with 1 after a failure, with 18 if a case was not decided, otherwise with 0.
-set -euo pipefail
-cd "$(dirname "$0")/.."
-. scripts/setup.sh
-
+# shellcheck shell=bash
 loops=4
 rounds=10
 parts=pty,qemu,tests
 build=true
-options=("${BUILD_TRAITS[@]}")
+options=("${BUILD_OPTIONS[@]}")
 while [ $# -gt 0 ]; do
   case $1 in
     --short) rounds=1 parts=pty ;;
-    --only) parts=${2:?--only pty,qemu,tests} && shift ;;
-    --loops) loops=${2:?--loops N} && shift ;;
+    --only) parts=${2-} && shift ;;
+    --loops) loops=${2-} && shift ;;
     --release) options+=(-c release -Xswiftc -enable-testing) ;;
     --skip-build) build=false ;;
-    '' | *[!0-9]*) unfit "Usage: scripts/busy-test [ROUNDS] [--short] [--only pty,qemu,tests] [--loops N] [--release] [--skip-build]" ;;
+    '' | *[!0-9]*) wrong_use ;;
     *) rounds=$1 ;;
   esac
   shift
 done
-case $loops in '' | *[!0-9]*) unfit "--loops takes a number of busy loops, 0 or more" ;; esac
+case $loops in '' | *[!0-9]*) wrong_use "--loops takes a number of busy loops, 0 or more" ;; esac
 has() { case ",$parts," in *",$1,"*) true ;; *) false ;; esac; }
 
 require_swift
 if $build; then
-  has qemu && require_packages gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc \
-    && firmware-fixtures/ports/qemu-virt/build
+  has qemu && need_riscv && firmware-fixtures/ports/qemu-virt/build
   if has tests; then swift build "${options[@]}" --build-tests; else swift build "${options[@]}" --product notibot; fi
 fi
 notibot=$(swift build "${options[@]}" --show-bin-path)/notibot
@@ -52,28 +39,24 @@ trap 'end_worker; kill "${pids[@]}" 2>/dev/null || true; wait' EXIT
 
 failed=0
 undecided=0
-# row ROUND WHAT SECONDS FAILED ERRORED REPEATED
-row() { printf '%-6s %-22s %8s %7s %8s %9s\n' "$@" | tee -a "$results/table.txt"; }
+# record ROUND WHAT SECONDS FAILED ERRORED REPEATED
+record() { printf '%-6s %-22s %8s %7s %8s %9s\n' "$@" | tee -a "$results/table.txt"; }
 
 # suite ROUND RIG
 suite() {
   local start=$SECONDS status=0 counts
   grouped "$notibot" test --rig "$2" --json "$results/$1-$2.json" >"$results/$1-$2.txt" 2>&1 || status=$?
-  counts=$(python3 - "$results/$1-$2.json" <<'PYTHON'
+  counts=$(python3 -c '
 import json, sys
-try:
-    report = json.load(open(sys.argv[1]))
-except (OSError, ValueError):
-    report = {"totals": {"failed": 0, "errored": 0}, "rigTrouble": "no report", "cases": []}
+report = json.load(open(sys.argv[1]))
 errored = report["totals"]["errored"] + (report.get("rigTrouble") is not None)
-print(report["totals"]["failed"], errored, sum(case["runs"] > 1 for case in report["cases"]))
-PYTHON
-  )
+print(report["totals"]["failed"], errored, sum(case["runs"] > 1 for case in report["cases"]))' \
+    "$results/$1-$2.json" 2>/dev/null || echo 0 1 0)
   # shellcheck disable=SC2086
   set -- "$1" "suite on $2" $counts
   # A run without a verdict does not count as passed.
   if [ "$status" -ne 0 ] && [ "$3$4" = 00 ]; then set -- "$1" "$2" "$3" 1 "$5"; fi
-  row "$1" "$2" $((SECONDS - start)) "$3" "$4" "$5"
+  record "$1" "$2" $((SECONDS - start)) "$3" "$4" "$5"
   failed=$((failed + $3))
   undecided=$((undecided + $4))
 }
@@ -86,17 +69,15 @@ group() {
   issues=$(grep -a -E '^✘ Test .* failed after' "$log" | grep -a -c -v '^✘ Test run' || true)
   if [ "$status" -ne 0 ] && [ "$issues" -eq 0 ]; then issues=1; fi
   if [ "$status" -eq 0 ]; then issues=0; fi
-  row "$round" "tests: $name" $((SECONDS - start)) "$issues" 0 -
+  record "$round" "tests: $name" $((SECONDS - start)) "$issues" 0 -
   failed=$((failed + issues))
 }
 
-row round what seconds failed errored repeated
+record round what seconds failed errored repeated
 for round in $(seq "$rounds"); do
   if has pty; then suite "$round" pty; fi
   if has qemu; then suite "$round" qemu; fi
-  if has tests; then
-    each_test_group group "$round"
-  fi
+  if has tests; then each_test_group group "$round"; fi
 done
 echo "$rounds rounds next to $loops busy loops: $failed failed, $undecided not decided"
 [ "$failed" -eq 0 ] || exit 1

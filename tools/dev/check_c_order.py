@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Prints C files that need each other. A header of each folder states the order of its files in
 lines `order: NAME NAME ...`; a file uses functions and variables only of files before it, and
 headers include each other without a circle."""
@@ -7,7 +6,6 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PORTS = "firmware-fixtures/ports"
 # The header with the order, and the folders whose files it lists.
 GROUPS = [
@@ -32,7 +30,7 @@ def code_of(path):
 
 def check_uses(header, sources):
     """Each file uses files before it only."""
-    order = " ".join(re.findall(r"\border: ([\w ]+)", (ROOT / header).read_text())).split()
+    order = " ".join(re.findall(r"\border: ([\w ]+)", pathlib.Path(header).read_text())).split()
     texts = {path.stem: code_of(path) for path in sources}
     for name in sorted(set(texts) - set(order)):
         findings.append(f"{header}: its order lacks {name}.c")
@@ -60,11 +58,11 @@ def check_includes(headers):
                 reached.add(name)
                 todo.append(name)
         if start in reached:
-            findings.append(f"{names[start].relative_to(ROOT)}: includes itself by way of {', '.join(sorted(reached))}")
+            findings.append(f"{names[start]}: includes itself by way of {', '.join(sorted(reached))}")
 
 
 for header, folders in GROUPS:
-    files = [path for folder in folders for path in sorted((ROOT / folder).glob("*.[ch]"))]
+    files = [path for folder in folders for path in sorted(pathlib.Path(folder).glob("*.[ch]"))]
     check_uses(header, [path for path in files if path.suffix == ".c"])
     check_includes([path for path in files if path.suffix == ".h"])
 

@@ -1,38 +1,20 @@
-#!/usr/bin/env bash
-# Checks the ESP32-C3 image on a model of the chip, and the model itself: builds both images and the
-# model; compares its CPU with qemu-riscv32; runs protocol, resets, watchdog and refused images on
-# it; breaks each rule of the model to see its check fail; fuzzes it; prints what the image costs.
-#
-#   scripts/chip-test [--short]
-#
-# --short: fewer instructions, broken rules and fuzzed images; seconds in place of a minute. Exits 1
-# if a check fails, 18 if something is missing. Hardware is not involved: docs/FIRMWARE.md.
-set -euo pipefail
-cd "$(dirname "$0")/.."
-. scripts/setup.sh
-
-instructions=1e7 images=3000 broken=()
-case ${1-} in
-  '') ;;
-  --short) instructions=2e5 images=200 broken=(--short) ;;
-  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
-require_packages gcc libc6-dev gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-user python3
-python=$(python_with 'esptool==5.6.0' 'cobs==1.2.2')
+# shellcheck shell=bash disable=SC1007,SC2154
+instructions=1e7 images=3000 short=''
+options --short
+if [ "$short" = 1 ]; then instructions=2e5 images=200; fi
 model=firmware-fixtures/chip check=tools/chip images_kept=firmware-fixtures/ports/esp32c3/images
 work=.build/chip-test
 strict=(-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes -Werror "-I$model/include" "-I$model/src")
 mkdir -p "$work"
-title() { printf '\n== %s\n' "$1"; }
 
 title "image: two builds are equal, and are the ones in the repository"
 firmware-fixtures/ports/esp32c3/build "$work/images"
 firmware-fixtures/ports/esp32c3/build "$work/again" >/dev/null
-for name in uart usb display; do
-  cmp "$work/images/notibot-esp32c3-$name.bin" "$work/again/notibot-esp32c3-$name.bin" \
-    || { echo "chip-test: the $name image is not reproducible" >&2; exit 1; }
-  cmp "$work/images/notibot-esp32c3-$name.bin" "$images_kept/notibot-esp32c3-$name.bin" \
-    || { echo "chip-test: $images_kept is not of these sources; run firmware-fixtures/ports/esp32c3/build --keep" >&2; exit 1; }
+for image in uart usb display; do
+  cmp "$work/images/notibot-esp32c3-$image.bin" "$work/again/notibot-esp32c3-$image.bin" \
+    || fail "the $image image is not reproducible"
+  cmp "$work/images/notibot-esp32c3-$image.bin" "$images_kept/notibot-esp32c3-$image.bin" \
+    || fail "$images_kept is not of these sources; run firmware-fixtures/ports/esp32c3/build --keep"
 done
 (cd "$images_kept" && sha256sum --check --quiet SHA256SUMS)
 
@@ -45,7 +27,7 @@ done
 mkdir -p "$work/objects"
 (cd "$work/objects" && rm -f ./*.o && gcc "${strict[@]/#-I$model/-I../../../$model}" -O0 -fno-pie -c ../../../"$model"/src/*.c)
 size -A "$work"/objects/*.o | awk '($1 == ".data" || $1 == ".bss") && $2 > 0 {found = 1} END {exit found}' \
-  || { echo "chip-test: the model has global variables" >&2; exit 1; }
+  || fail "the model has global variables"
 echo "no global variables"
 export CHIP_LIBRARY=$PWD/$work/libchip-gcc.so CHIP_IMAGES=$PWD/$work/images PYTHONDONTWRITEBYTECODE=1
 
@@ -57,12 +39,9 @@ for checks in bus device rom firmware display; do
   "$python" "$check/${checks}_checks.py"
 done
 
-title "broken rules"
-"$python" "$check/broken.py" "${broken[@]}"
-
-if [ "${#broken[@]}" -eq 0 ]; then
-  title "broken ports"
-  "$python" "$check/broken_port.py"
+if [ -z "$short" ]; then
+  title "faults of the port"
+  "$python" -m tools.chip.port_mutants
 fi
 
 title "hostile images, under sanitizers"
