@@ -7,8 +7,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-// A folder with changed copies of targets: scripts/mutants --machines. All flags stay the same, so
-// that only the copies are compiled.
+// A folder with changed copies of targets: scripts/dev mutants --machines. All flags stay the same,
+// so that only the copies are compiled.
 let mutated = Context.environment["NOTIBOT_MUTATED"]
 // A debug build whose machines are optimised, with all assertions: scripts/test. It takes twice as
 // long, and the tests less than half.
@@ -37,7 +37,7 @@ let gatewayPackages: [Target.Dependency] = [
   .product(name: "Crypto", package: "swift-crypto", condition: gatewayOnly),
 ]
 
-// Fetched and compiled by scripts/docs only.
+// Fetched and compiled by scripts/dev docs only.
 let documentationPackages: [Package.Dependency] =
   Context.environment["NOTIBOT_DOCS"] == nil
   ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
@@ -76,7 +76,8 @@ let package = Package(
     .target(name: "CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
     // The reference firmware, a device in C11 without an operating system. Shares nothing with the
     // Swift targets.
-    .target(name: "CNotibotCore", path: "firmware-fixtures/core"),
+    .target(
+      name: "CNotibotCore", path: "firmware-fixtures/core", cSettings: [.unsafeFlags(["-O2"])]),
     // The same as a device inside of another process, in virtual time.
     .target(
       name: "CFirmwareHost", dependencies: ["CNotibotCore"], path: "firmware-fixtures/ports",
@@ -102,6 +103,14 @@ let package = Package(
       dependencies: ["CLibudev", "CLibusb", "CSerialShim", nioCore, nioPosix],
       swiftSettings: settings
     ),
+    // What a chip prints: lines, logs, crashes, and patterns that search them.
+    .target(
+      name: "Console",
+      dependencies: [
+        "NotibotProtocol", "SerialLink", nioCore, nioPosix,
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "NotibotHost",
       dependencies: [
@@ -122,11 +131,18 @@ let package = Package(
       path: sources(of: "DeviceEmulator"),
       swiftSettings: hotSettings
     ),
+    // The suite's own reading of frames, TLVs and events: a witness against the codec that host and
+    // emulator share. Imports nothing.
+    .target(name: "SuiteWire", swiftSettings: hotSettings),
     // The suite as values: cases, a case's end of the line, reports. Knows no rig.
     .target(
       name: "Conformance",
-      dependencies: ["NotibotProtocol", "SerialLink", "NotibotHost", "DeviceEmulator", nioCore, nioPosix],
-      swiftSettings: hotSettings + sizeSettings
+      dependencies: [
+        "Console", "NotibotProtocol", "SuiteWire", "SerialLink", "DeviceEmulator", nioCore, nioPosix,
+      ],
+      // A link to the page in docs: a failure quotes the rule. Known faults: where to start.
+      resources: [.embedInCode("PROTOCOL.md"), .embedInCode("Measured/faults.tsv")],
+      swiftSettings: settings + sizeSettings
     ),
     // Reports for people from the JSON of the commands, and comparisons of runs. Knows no rig.
     .target(name: "Reports", dependencies: ["SerialLink"], swiftSettings: settings + sizeSettings),
@@ -134,7 +150,8 @@ let package = Package(
     .target(
       name: "Rigs",
       dependencies: [
-        "NotibotProtocol", "SerialLink", "FirmwareImages", "DeviceEmulator", "Conformance", "CChip",
+        "NotibotProtocol", "SerialLink", "FirmwareImages", "DeviceEmulator", "Conformance", "SuiteWire",
+        "CChip",
         "CFirmwareHost", nioCore, nioPosix,
       ],
       swiftSettings: settings + sizeSettings
@@ -142,20 +159,38 @@ let package = Package(
     // Hosts, boards and lines with faults, from a seed.
     .target(
       name: "Simulation",
-      dependencies: ["NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "CSimulatedDisk"],
+      dependencies: [
+        "NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "SuiteWire", "CSimulatedDisk",
+      ],
       swiftSettings: hotSettings
     ),
-    .executableTarget(
-      name: "notibot",
+    // The commands of notibot, but for its main program.
+    .target(
+      name: "Commands",
       dependencies: [
-        "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator", "Conformance",
-        "Reports", "Rigs", "Simulation", "CBuildNote", "CSerialShim", "CSimulatedDisk", nioCore, nioPosix,
-        nioHTTP1,
+        "Console", "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator",
+        "Conformance", "Reports", "Rigs", "CBuildNote", "CSerialShim", nioCore, nioPosix, nioHTTP1,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
       swiftSettings: settings
     ),
+    .executableTarget(name: "notibot", dependencies: ["Commands"], swiftSettings: settings),
+    // What tests this project and is in no package: simulations, trials of mutants, measurements.
+    .executableTarget(
+      name: "notibot-dev",
+      dependencies: [
+        "Commands", "Conformance", "CSimulatedDisk", "DeviceEmulator", "HostSuite", "NotibotHost", "Rigs",
+        "SerialLink",
+        "Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    // The cases of the project's own host, which play the device; faults of both host and device.
+    .target(
+      name: "HostSuite",
+      dependencies: ["Conformance", "DeviceEmulator", "NotibotHost", "NotibotProtocol", "SuiteWire"],
+      path: "Tests/HostSuite", swiftSettings: settings),
     // The push gateway's rules as values: no NIO, no Foundation, no clock.
     .target(
       name: "GatewayRules",
@@ -168,11 +203,13 @@ let package = Package(
         "Digests", "GatewayRules", "NotibotHost", "NotibotProtocol", "SerialLink", nioCore, nioPosix,
       ]
         + gatewayPackages + [.product(name: "GRDB", package: "GRDB.swift", condition: gatewayOnly)],
+      // Links to samples/gateway: `init --profile NAME`.
+      resources: ["codingbridge", "dayly", "default", "lucifer"].map { .embedInCode("Profiles/\($0).json") },
       swiftSettings: settings),
     .executableTarget(
       name: "notibot-gateway",
       dependencies: [
-        "GatewayRules", "NotibotGateway", "NotibotHost", "SerialLink",
+        "CBuildNote", "GatewayRules", "NotibotGateway", "NotibotHost", "SerialLink",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -189,6 +226,8 @@ let package = Package(
       name: "SerialLinkTests", dependencies: ["SerialLink", nioCore, nioPosix, nioEmbedded],
       swiftSettings: settings),
     .testTarget(
+      name: "ConsoleTests", dependencies: ["Console", "NotibotProtocol"], swiftSettings: settings),
+    .testTarget(
       name: "NotibotHostTests",
       dependencies: [
         "NotibotHost", "NotibotProtocol", "SerialLink", "CSimulatedDisk", nioCore, nioPosix, nioEmbedded,
@@ -203,18 +242,22 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["Conformance", "Rigs"], swiftSettings: settings),
+      name: "ConformanceTests",
+      dependencies: ["Conformance", "HostSuite", "Rigs", "SuiteWire", nioEmbedded],
+      swiftSettings: settings),
     .testTarget(
-      name: "ReportsTests", dependencies: ["Conformance", "NotibotProtocol", "Reports", "SerialLink"],
+      name: "ReportsTests",
+      dependencies: ["Conformance", "NotibotProtocol", "Reports", "SerialLink", "SuiteWire"],
       swiftSettings: settings),
     .testTarget(
       name: "RigsTests",
-      dependencies: ["Conformance", "DeviceEmulator", "Rigs", "SerialLink", nioCore, nioPosix],
+      dependencies: ["Conformance", "DeviceEmulator", "Rigs", "SerialLink", "SuiteWire", nioCore, nioPosix],
       swiftSettings: settings),
     .testTarget(
       name: "FirmwareTests",
       dependencies: [
-        "CNotibotCore", "Conformance", "DeviceEmulator", "NotibotHost", "NotibotProtocol", "Rigs",
+        "CNotibotCore", "Conformance", "DeviceEmulator", "HostSuite", "NotibotHost", "NotibotProtocol",
+        "Rigs",
       ],
       swiftSettings: settings),
     .testTarget(
@@ -225,7 +268,8 @@ let package = Package(
       swiftSettings: settings),
     // Parts of the program that need no process.
     .testTarget(
-      name: "ProgramTests", dependencies: ["notibot", "NotibotHost", "NotibotProtocol", "SerialLink"],
+      name: "ProgramTests",
+      dependencies: ["Commands", "Console", "NotibotHost", "NotibotProtocol", "SerialLink"],
       swiftSettings: settings),
     .testTarget(
       name: "CLITests", dependencies: ["CSerialShim", "NotibotHost", "NotibotProtocol", "SerialLink"],
