@@ -89,8 +89,8 @@ struct UUCPLock: ~Copyable, Sendable {
       return
     case .process(let pid):
       guard isHeld(path, by: pid, devicePath) else { return }
-      // Without the port open it is one that keeps a port which it has closed, or one whose start
-      // cannot be told from the file's time: only the user can distinguish them.
+      // Without the port open it is one that keeps a port which it has closed, or one that began in
+      // the file's second: only the user can distinguish them.
       let isUser = PortHolder.mayHaveOpen(pid, devicePath)
       let holder = PortHolder(pid: pid)
       throw PortError(isUser ? .busy(holder) : .locked(file: path, by: holder), port: port, operation: "lock")
