@@ -232,7 +232,7 @@ def an_exporter_that_disappears_is_an_error_of_its_board(farm):
         exporter = farm.export("frail", {"board": port})
         farm.place("frail", "frail/board/*", "board=farm")
         process = farm.started("soak", "--all", "-p", EVERY, "--duration", "12", "--json")
-        farm.until("the frail board's session", lambda: emulator.control.stats()["acceptedCount"] > 0)
+        emulator.control.wait("accepted>=1")
         exporter.terminate()
         exporter.wait()
         code, output, errors = end_of(process, 300)
@@ -249,8 +249,11 @@ def an_exporter_that_disappears_is_an_error_of_its_board(farm):
 @check
 def a_lost_coordinator_ends_all_in_time(farm):
     """The last check."""
-    process = farm.started("soak", "--all", "-p", EVERY, "--duration", "5")
-    farm.until("all places", lambda: len(farm.users()) == BOARDS)
+    controls = [Control(f"{farm.control}#{number + 1}") for number in range(BOARDS)]
+    before = [control.stats()["acceptedCount"] for control in controls]
+    process = farm.started("soak", "--all", "-p", EVERY, "--duration", "12")
+    for control, count in zip(controls, before, strict=True):
+        control.wait(f"accepted>={count + 1}")
     farm.lab.processes[0].kill()
     farm.lab.processes[0].wait()
     code, _, errors = end_of(process)
