@@ -67,12 +67,12 @@ def both_bearers(notibot: str) -> str:
         comparison = json.loads(ended.stdout)["comparison"]
         expect("the differences", comparison["differences"], [])
         expect("the bearers", comparison["bearers"], [bench.emulator.port, also])
-        with AlteredDevice(bench, 2, "Altered", lambda pdu: [b"\x13"] if pdu.hex() == "01120400fd" else [pdu]):
-            ended = bench.run(*words[:-3], "^ATT-12/", "--also", f"ble:Altered@{bench.adapters[1]}")
+        with AlteredDevice(bench, 2, "Altered", lambda pdu: [b"\x13"] if pdu.hex() == "0112060080" else [pdu]):
+            ended = bench.run(*words[:-3], "^NTF-2/", "--also", f"ble:Altered@{bench.adapters[1]}")
         expect("the exit code with a difference", ended.returncode, 1)
         lines = ended.stdout.splitlines()
         first = next(index for index, line in enumerate(lines) if line.startswith("Differences: "))
-        if lines[first].startswith("Differences: 0") or "ATT-12/" not in lines[first + 1]:
+        if lines[first].startswith("Differences: 0") or "NTF-2/" not in lines[first + 1]:
             raise Failed("\n".join(lines[first:]))
         return f"{comparison['compared']} cases"
 
