@@ -141,9 +141,26 @@ import Testing
   @Test func `a device that answers one request only is given up`() throws {
     var connection = Connection()
     connection.connect()
+    connection.now = .zero + .seconds(1)
     connection.receive(pdu: [0x03, 0x05, 0x02])
+    // Nobody asked for these.
+    connection.now = .zero + .seconds(2)
+    for _ in 0..<3 { connection.receive(pdu: [0x1B, 3, 0, 1, 0]) }
     try connection.expire()
-    #expect(connection.now == .zero + .seconds(30))
+    #expect(connection.now == .zero + .seconds(3))
+    #expect(connection.drainActions() == [.ended(.noAnswer)])
+  }
+
+  @Test func `a device with ever more services is given up`() throws {
+    var connection = Connection()
+    connection.connect()
+    connection.receive(pdu: [0x03, 0x05, 0x02])
+    for second in 1..<40 as Range<UInt8> where !connection.machine.isClosed {
+      connection.now = .zero + .seconds(Int64(second))
+      connection.machine.handleTimeout(now: connection.now)
+      connection.receive(pdu: [0x11, 6, second, 0, second, 0, 0x0A, 0x18])
+    }
+    #expect(connection.now == .zero + .seconds(32))
     #expect(connection.drainActions() == [.ended(.noAnswer)])
   }
 

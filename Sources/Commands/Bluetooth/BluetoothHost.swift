@@ -70,12 +70,13 @@ final class BluetoothHost: Sendable {
   ///   - control: the control socket of the emulator that the device is; nil for a board.
   ///   - server: what answers on the device.
   static func openRig(
-    _ peer: String, on adapter: String, control: String?, server: AttributeServer
+    _ peer: String, on adapter: String, control: String?, server: AttributeServer, answerTimeout: Duration
   ) async throws -> BLERig {
     let host = try await start(peer, on: adapter)
     do {
       let air = BLERig.Air(host.awaitLink, close: host.close)
-      return try await BLERig.open(host.path, control: control, server: server, air: air)
+      return try await BLERig.open(
+        host.path, control: control, server: server, answerTimeout: answerTimeout, air: air)
     } catch {
       await host.close()
       throw error

@@ -37,10 +37,10 @@ extension BluetoothProcess {
     guard let python = candidates.last else {
       throw CommandFailure(
         .unfitEnvironment, "cannot use Bluetooth: python3 is missing",
-        remedy: "install Python 3.11 or later, then: python3 -m pip install 'notibot-rig[ble]'")
+        remedy: "python3 -m pip install 'notibot-rig[ble]'  # with Python 3.11 or later")
     }
     throw CommandFailure(
       .unfitEnvironment, "cannot use Bluetooth: \(python) has no notibot-rig[ble]",
-      remedy: "Python 3.11 or later: \(python) -m pip install 'notibot-rig[ble]'; or set NOTIBOT_PYTHON")
+      remedy: "\(python) -m pip install 'notibot-rig[ble]'  # 3.11 or later; or set NOTIBOT_PYTHON")
   }
 }

@@ -123,8 +123,11 @@ struct DeviceConnections: Sendable {
       try? await channel.setOption(.autoRead, value: true).get()
       try await device.waitUntilOpen()
       return device
-    } catch let error as NotibotError {
+    } catch var error as NotibotError {
       await device.close()
+      if host == nil, error.code == .linkLost {
+        error.hint = "check that the device runs and has a connection left: an emulator has 4"
+      }
       throw await loss(error)
     } catch {
       await device.close()
@@ -153,7 +156,7 @@ struct DeviceConnections: Sendable {
     if error.code == .linkLost, end == nil || end == .connectionLost, let air = await host?.endOfLink() {
       (error.reason, error.hint, isFinal) = (air.failure.message, air.failure.remedy, air.isFinal)
     }
-    if error.isOutcomeUnknown {
+    if error.hasUnknownEffect {
       error.hint = "it is not sent again; look at the display, or compare: notibot count"
     }
     // Its description and hint are those above, not those of the end below it.

@@ -16,6 +16,7 @@ package struct ATTStatistics: Equatable, Sendable {
   package var requests = 0
   package var responses = 0
   package var errorResponses = 0
+  var answers: Int { responses + errorResponses }
   package var notifications = 0
   /// Answers without a request, and PDUs that a client cannot use.
   package var ignored = 0

@@ -10,13 +10,13 @@ package import SerialLink
 package struct ConnectionMachine: Equatable, Sendable {
   private enum State: Equatable {
     case idle
-    /// Since `start`; `isHeard`: the device has answered.
-    case opening(start: Instant, isHeard: Bool)
+    /// Since `start`; the last answer came at `answered`.
+    case opening(start: Instant, answered: Instant)
     case open
     case closed
   }
 
-  /// How long MTU and handles can take after the first answer.
+  /// How long MTU and handles can take, however many answers that needs, beyond the time-out.
   static let openingLimitNs = ATTClient.transactionLimitNs
 
   private let configuration: HostConfiguration
@@ -40,7 +40,7 @@ package struct ConnectionMachine: Equatable, Sendable {
   /// Begins the bearer; ignored after that.
   package mutating func connect(clock: HostClock? = nil, now: Instant) {
     guard state == .idle else { return }
-    state = .opening(start: now, isHeard: false)
+    state = .opening(start: now, answered: now)
     // Without a SYN the host cannot know whether the device has the keys of NTF-20 (NTF-5).
     client.open(ATTClient.Bearer(requestsLimit: 1, mtu: configuration.limits.mtu, isProfileKnown: false))
     settle(now: now)
@@ -76,8 +76,11 @@ package struct ConnectionMachine: Equatable, Sendable {
     bytesReceived += bytes.count
     records.receive(bytes.withUnsafeBufferPointer(Array.init))
     while let pdu = records.nextPDU() {
-      if case .opening(let start, _) = state { state = .opening(start: start, isHeard: true) }
+      let count = client.statistics.answers
       client.receive(pdu, now: now)
+      if case .opening(let start, _) = state, client.statistics.answers > count {
+        state = .opening(start: start, answered: now)
+      }
       settle(now: now)
     }
     if records.isBroken { end(.bearerBroken(.badRecord)) }
@@ -116,11 +119,9 @@ package struct ConnectionMachine: Equatable, Sendable {
   }
 
   private var openingDeadline: Instant? {
-    switch state {
-    case .opening(let start, isHeard: true): start.after(ns: Self.openingLimitNs)
-    case .opening(let start, isHeard: false): configuration.connectTimeout.map { start + $0 }
-    case .idle, .open, .closed: nil
-    }
+    guard case .opening(let start, let answered) = state else { return nil }
+    let limit = configuration.connectTimeout ?? .nanoseconds(Self.openingLimitNs)
+    return min(answered + limit, (start + limit).after(ns: Self.openingLimitNs))
   }
 
   // MARK: Queries

@@ -132,9 +132,11 @@ extension Device {
     let device = Device(
       port: port, address: nil, carrier: carrier, options: options, eventLoop: channel.eventLoop, seed: seed)
     try await channel.eventLoop.submit {
+      // It can have ended before, and then takes no handler.
+      if carrier == .connection, !channel.isActive {
+        return device.assumeIsolated { $0.receiveEndOfStream() }
+      }
       try channel.pipeline.syncOperations.addHandler(DeviceHandler(device: device))
-      // It can have ended before.
-      if carrier == .connection, !channel.isActive { device.assumeIsolated { $0.receiveEndOfStream() } }
     }.get()
     return device
   }

@@ -53,8 +53,11 @@ extension NotibotError: CustomStringConvertible {
   /// One line without the hint: what, which port, why. Safe to print.
   public var description: String {
     let name = TerminalText.sanitised(port.utf8)
-    return "cannot \(operation) \(name): \(reason)" + (isOutcomeUnknown ? ", its outcome is unknown" : "")
+    return "cannot \(operation) \(name): \(reason)" + (hasUnknownEffect ? ", its outcome is unknown" : "")
   }
+
+  /// Whether it may have changed the device. A read has no effect.
+  package var hasUnknownEffect: Bool { isOutcomeUnknown && !operation.hasPrefix("read ") }
 }
 
 extension NotibotError: ClassifiedError {

@@ -13,7 +13,8 @@ package struct ConsoleEvidence: Equatable, Sendable {
       hint: "check the port, the power supply of the board, and the rate")
     /// Of a connection, which has no console.
     package static let mute = Finding(
-      kind: .noAnswer, reason: "it accepts the connection, and answers no request", hint: "restart the device"
+      kind: .noAnswer, reason: "it accepts the connection, and does not answer a request",
+      hint: "restart the device"
     )
   }
 
