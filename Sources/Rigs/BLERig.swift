@@ -84,25 +84,29 @@ package final class BLERig: Rig {
   ///   - path: the socket.
   ///   - control: the control socket of the emulator behind it; nil for any other device.
   ///   - server: what answers there.
+  ///   - answerTimeout: for each of the first answers.
   ///   - air: what the socket leads to; nil for the device itself.
   /// - Throws: `PortError` if nothing listens there, `PortRig.NoAnswer` if the listener is not a
   ///   Notibot.
   package static func open(
-    _ path: String, control: String? = nil, server: AttributeServer = .own, air: Air? = nil,
+    _ path: String, control: String? = nil, server: AttributeServer = .own,
+    answerTimeout: Duration = Probe.patience, air: Air? = nil,
     wrapLine: @escaping (any Line) -> any Line = { $0 }
   ) async throws -> BLERig {
-    try await open(path, control: control, server: server, emulator: nil, air: air, wrapLine: wrapLine)
+    try await open(
+      path, control: control, server: server, emulator: nil, answerTimeout, air: air, wrapLine: wrapLine)
   }
 
   private static func open(
-    _ path: String, control: String?, server: AttributeServer, emulator: EmulatorProcess?, air: Air? = nil,
+    _ path: String, control: String?, server: AttributeServer, emulator: EmulatorProcess?,
+    _ answerTimeout: Duration = Probe.patience, air: Air? = nil,
     wrapLine: @escaping (any Line) -> any Line
   ) async throws -> BLERig {
     let links = Links()
     let line = try await ChannelLine { try await connect(to: path, air, links) }
     do {
       let socket = control.map { SocketControl(client: ControlClient(path: $0), line: line) }
-      let device = try await learn(line, path, attempts: emulator == nil ? 1 : 6)
+      let device = try await learn(line, path, answerTimeout, attempts: emulator == nil ? 1 : 6)
       var offers: Set<Need> = [.connection]
       switch socket {
       case .some: offers.formUnion([.control, .strict, .firmwareMode])
@@ -168,16 +172,19 @@ package final class BLERig: Rig {
   /// - Parameter attempts: more than one if the device is an emulator of this rig: if that does not
   ///   answer in time, this computer is too busy.
   private static func learn(
-    _ line: ChannelLine, _ path: String, attempts: Int
+    _ line: ChannelLine, _ path: String, _ answerTimeout: Duration, attempts: Int
   ) async throws -> Device {
     for _ in 1..<attempts {
-      do { return try await learn(line, path) } catch is PortRig.NoAnswer {}
+      do { return try await learn(line, path, answerTimeout) } catch is PortRig.NoAnswer {}
     }
-    return try await learn(line, path)
+    return try await learn(line, path, answerTimeout)
   }
 
-  private static func learn(_ line: ChannelLine, _ path: String) async throws -> Device {
+  private static func learn(
+    _ line: ChannelLine, _ path: String, _ answerTimeout: Duration
+  ) async throws -> Device {
     let probe = Probe(line: line, role: .host, record: Record(), seed: 0)
+    probe.answerLimit = answerTimeout
     probe.bearer = bearer(over: line, serverMTU: 23)
     do {
       try await probe.open()
@@ -232,7 +239,7 @@ package final class BLERig: Rig {
     } catch {
       inbox.fail(error)
       let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-      throw PortError(.unreachable(reason), port: path, operation: "connect to")
+      throw PortError(.unreachable(reason), port: "att:\(path)", operation: "connect to")
     }
   }
 }

@@ -169,6 +169,40 @@ import Testing
     #expect(ending.errorLines.count == 1 && ending.errors.contains("emulate --att unix:"))
   }
 
+  @Test func `a connection too many is one line`() async throws {
+    try await withAttributes { _, port in
+      var watchers: [Program] = []
+      for _ in 0..<4 { watchers.append(try Program(["watch", "-p", port, "--json"])) }
+      for watcher in watchers { _ = try await watcher.output.line(0) }
+      // Whether the end comes before the first request is a matter of chance.
+      for _ in 0..<8 {
+        let ending = try await run("count", "-p", port)
+        #expect(ending.status == .exited(14) && ending.errorLines.count == 1, "\(ending.errors)")
+        #expect(ending.errors.contains("an emulator has 4"), "\(ending.errors)")
+      }
+      for watcher in watchers {
+        watcher.send(SIGTERM)
+        _ = await watcher.ending()
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (["-p", "/dev/null", "--server", "stack"], "--server cannot be combined with --port /dev/null"),
+    (["-p", "emu:", "--server", "own"], "--server cannot be combined with --port emu:"),
+    (["-p", "/dev/null", "-p", "/dev/zero", "--server", "own"], "--server cannot be combined with --port"),
+    (["-p", "att:/x", "-b", "9600"], "--baud cannot be combined with --port att:/x"),
+    (["--att", "unix:/x", "-b", "9600"], "--baud cannot be combined with --att"),
+    (["--rig", "pty", "--server", "own"], "--server cannot be combined with --rig pty"),
+    (["-p", "/dev/null", "--also", "att:/x", "--also", "att:/y"], "--also can be given once"),
+  ])
+  func `an option that the device does not use is refused with the device`(words: [String], reason: String)
+    async throws
+  {
+    let ending = try await Program(["test"] + words).ending()
+    #expect(ending.status == .exited(2) && ending.errors.contains(reason), "\(ending.errors)")
+  }
+
   // MARK: Both bearers
 
   @Test func `both bearers of a device answer alike`() async throws {

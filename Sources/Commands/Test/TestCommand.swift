@@ -70,11 +70,12 @@ struct TestCommand: AsyncParsableCommand {
   var server: AttributeServer?
 
   @Option(
+    name: .customLong("also"),
     help: ArgumentHelp(
       "Test the device over this connection, too, and compare: ble:NAME[@ADAPTER] or att:PATH.",
       discussion: "What the two bearers answer differently comes first in each report, and is a failure.",
       valueName: "port"))
-  var also: String?
+  var alsoPorts: [String] = []
 
   @Option(
     help: ArgumentHelp(
@@ -124,6 +125,7 @@ struct TestCommand: AsyncParsableCommand {
 
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
+    guard alsoPorts.count < 2 else { throw ValidationError("--also can be given once") }
     guard rig == .chip || (image == nil && line == nil) else {
       throw ValidationError("--image and --line require --rig chip")
     }
@@ -167,7 +169,7 @@ struct TestCommand: AsyncParsableCommand {
     }
     let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
     let rig = try chosenRig()
-    try refuseUnused(by: rig)
+    try refuseUnused(by: [rig])
     if let bearers = try chosenBearers(rig) {
       let reports = try TestReports(junit: junit, json: json, html: html)
       let runs = try bearers.map { [runOptions] bearer in
@@ -219,7 +221,9 @@ struct TestCommand: AsyncParsableCommand {
     // A signal to another run must find its reports, which begin later.
     let boardOptions = boardOptions
     let ports = try await Interruption.cancelling { try await boardOptions.resolvedPorts() }
-    return try ports.map { ($0.description, try rig(nil, at: $0)) }
+    let boards = try ports.map { (name: $0.description, rig: try rig(nil, at: $0)) }
+    try refuseUnused(by: boards.map(\.rig))
+    return boards
   }
 
   /// The two bearers of `--also`, each with its port; nil without that option.
@@ -248,11 +252,13 @@ struct TestCommand: AsyncParsableCommand {
   }
 
   private func connectionRig(_ name: PortName) throws -> TestRun.ChosenRig {
+    let timeout = Duration.seconds(boardOptions.answer.timeout)
     switch name {
     case .bluetooth(let peer, let adapter):
       return .bluetooth(
-        peer: peer, adapter: try BluetoothHost.adapter(adapter, for: name), control: control)
-    case .attributes(let path): return .att(path: path, control: control)
+        peer: peer, adapter: try BluetoothHost.adapter(adapter, for: name), control: control,
+        timeout: timeout)
+    case .attributes(let path): return .att(path: path, control: control, timeout: timeout)
     case .address, .automatic, .usb, .deviceID, .labgrid, .standIn:
       throw PortError(.unavailableForm, port: name.description, operation: "test")
     }
@@ -268,35 +274,40 @@ struct TestCommand: AsyncParsableCommand {
         throw CommandFailure(
           .usage, "--att cannot be combined with --port or --rig", remedy: "omit --port and --rig")
       }
-      return .att(path: try UnixSocketOption.path(att), control: control)
+      return try connectionRig(.attributes(path: try UnixSocketOption.path(att)))
     }
     let own: PortName.StandIn = rig == .qemu ? .qemu(image: nil) : .emulator(profile: nil)
     let isOwn = boardOptions.port.isEmpty && rig != nil
     return try self.rig(rig, at: isOwn ? .standIn(own) : try boardOptions.resolvedPort().value)
   }
 
-  /// Refuses options that the chosen device does not use: they contradict the others.
-  private func refuseUnused(by rig: TestRun.ChosenRig) throws {
-    let (starter, used): (String?, Set<String>) =
-      switch rig {
-      case .port where also != nil: (nil, ["--port", "--control", "--baud", "--server"])
-      case .port: (nil, ["--port", "--control", "--baud"])
-      case .ble: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? ["--server"] : ["--port", "--server"])
-      case .emulator, .qemu: (self.rig?.rawValue, ["--port"])
-      case .chip: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? [] : ["--port"])
-      // The profile of a name is used; without one it is that of another device.
-      case .pty, .rfc2217: (self.rig?.rawValue, boardOptions.port == ["emu:"] ? [] : ["--port"])
-      case .firmware: (self.rig?.rawValue, ["--firmware"])
-      case .att: (nil, [att == nil ? "--port" : "--att", "--control", "--server"])
-      case .bluetooth: (nil, ["--port", "--control", "--server"])
-      }
+  private var also: String? { alsoPorts.first }
+
+  /// The options that a device uses.
+  private func used(by rig: TestRun.ChosenRig) -> Set<String> {
+    // The profile of a name is used; without one it is that of another device.
+    let port: Set<String> = boardOptions.port == ["emu:"] ? [] : ["--port"]
+    switch rig {
+    case .port: return Set(["--port", "--control", "--baud"]).union(also == nil ? [] : ["--server"])
+    case .ble: return port.union(["--server"])
+    case .emulator, .qemu: return ["--port"]
+    case .chip, .pty, .rfc2217: return port
+    case .firmware: return ["--firmware"]
+    case .att, .bluetooth: return [att == nil ? "--port" : "--att", "--control", "--server"]
+    }
+  }
+
+  /// Refuses options that none of the chosen devices uses: they contradict the others.
+  private func refuseUnused(by rigs: [TestRun.ChosenRig]) throws {
+    let used = rigs.reduce(into: Set<String>()) { $0.formUnion(self.used(by: $1)) }
     let given = [
       ("--port", !boardOptions.port.isEmpty), ("--control", control != nil),
       ("--baud", boardOptions.rate.baud != nil), ("--firmware", firmware != nil),
       ("--att", att != nil), ("--server", server != nil),
     ]
     guard let (option, _) = given.first(where: { $0.1 && !used.contains($0.0) }) else { return }
-    let device = starter.map { "--rig \($0)" } ?? used.sorted().first ?? "--port"
+    let port = boardOptions.port.first.map { "--port \($0.printable)" } ?? "the default port"
+    let device = rig.map { "--rig \($0.rawValue)" } ?? att.map { _ in "--att" } ?? port
     throw CommandFailure(
       .usage, "\(option) cannot be combined with \(device)", remedy: "omit one of them")
   }

@@ -18,9 +18,9 @@ struct TestRun: Sendable {
     case firmware(library: String?)
     case ble(profile: String)
     /// A device that offers the attribute protocol on a unix socket.
-    case att(path: String, control: String?)
+    case att(path: String, control: String?, timeout: Duration)
     /// A device on the air, by its name or address.
-    case bluetooth(peer: String, adapter: String, control: String?)
+    case bluetooth(peer: String, adapter: String, control: String?, timeout: Duration)
     case qemu(image: String?)
     /// An image on a model of the ESP32-C3; nil: the reference firmware's.
     case chip(image: String?, PortName.ChipLine)
@@ -226,11 +226,13 @@ struct TestRun: Sendable {
     case .ble(let profile):
       return RecoveringRig(
         try await BLERig.start(program: program(), profile: profile, seed: seed, server: server))
-    case .att(let path, let control):
-      return RecoveringRig(try await BLERig.open(path, control: control, server: server ?? .own))
-    case .bluetooth(let peer, let adapter, let control):
+    case .att(let path, let control, let timeout):
       return RecoveringRig(
-        try await BluetoothHost.openRig(peer, on: adapter, control: control, server: server ?? .stack))
+        try await BLERig.open(path, control: control, server: server ?? .own, answerTimeout: timeout))
+    case .bluetooth(let peer, let adapter, let control, let timeout):
+      return RecoveringRig(
+        try await BluetoothHost.openRig(
+          peer, on: adapter, control: control, server: server ?? .stack, answerTimeout: timeout))
     case .chip(let path, let port):
       return try await ChipRig(image: .read(path, line: port), port: port)
     case .qemu(let image): return RecoveringRig(try await QEMURig.start(image: image, seed: seed))
@@ -311,8 +313,8 @@ struct TestRun: Sendable {
       case .firmware(let path): ("firmware", path ?? "the reference firmware in this process")
       case .ble(let profile):
         ("ble", "attribute socket of an emulator '\(profile)' in a process of its own")
-      case .att(let path, _): ("ble", "att:\(path)")
-      case .bluetooth(let peer, let adapter, _): ("ble", "ble:\(peer)@\(adapter)")
+      case .att(let path, _, _): ("ble", "att:\(path)")
+      case .bluetooth(let peer, let adapter, _, _): ("ble", "ble:\(peer)@\(adapter)")
       case .qemu(let image): ("qemu", PortName.standIn(.qemu(image: image)).description)
       case .chip(let path, let port): ("chip", "\(path ?? "the reference firmware") on \(port.place)")
       case .port(let name, _, _, _, _): ("port", name.description)

@@ -223,7 +223,7 @@ extension Probe {
   ) async throws -> [UInt8] {
     try await awaitRoom(file: file, line: line)
     try await sendData(pdu)
-    let deadline = now + Self.patience
+    let deadline = now + answerLimit
     while let reply = try await nextPDU(until: deadline) {
       if reply.first != 0x1B {
         session.observe(answer: reply, to: pdu)

@@ -25,6 +25,8 @@ package final class Probe {
   var needsStoreRoom = false
   /// The longest time between two consecutive frames of a device.
   package var settleTime = Duration.milliseconds(1)
+  /// Time limit of an answer to a request.
+  package var answerLimit = Probe.patience
   /// The open session of the case.
   package var session = ProbeSession()
 
