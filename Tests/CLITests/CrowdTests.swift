@@ -60,6 +60,25 @@ import Testing
     }
   }
 
+  @Test func `an interrupted soak of several boards absolves none`() async throws {
+    let directory = try TemporaryDirectory()
+    let control = directory.file("control")
+    let options = ["--link", directory.file("board"), "--control", control, "--profile", "quiet"]
+    try await withCrowd(2, options) { _, _ in
+      let soak = try Program(["soak", "--all", "-p", directory.file("board-*"), "--duration", "1h", "--json"])
+      for number in 1...2 {
+        let waiting = try await run("control", "--socket", "\(control)#\(number)", "wait", "accepted>=1")
+        #expect(waiting.status == .exited(0))
+      }
+      soak.send(SIGINT)
+      let ending = await soak.ending()
+      #expect(ending.status == .exited(130))
+      let boards = try JSON(parsing: ending.output)["boards"].elements
+      #expect(boards.map { $0["exit"] } == [130, 130])
+      #expect(boards.map { $0["report"]["check"] } == ["none", "none"])
+    }
+  }
+
   @Test func `TCP ports follow each other`() async throws {
     try await withCrowd(3, ["--rfc2217", "127.0.0.1:0"]) { _, devices in
       #expect(Set(devices.compactMap { $0["port"].string }).count == 3)
@@ -94,6 +113,8 @@ import Testing
     (["2", "--view"], 2, "--att, --ble, --flash-file and --view are for one device"),
     (["2", "--rfc2217", "127.0.0.1:65535"], 2, "2 devices need the ports 65535 to 65536"),
     (["121", "--usbip", "127.0.0.1:0"], 2, "an emulator has at most 120 devices on USB"),
+    (["2", "--control", "c#1"], 2, "--control must not end in # and a number"),
+    (["2", "--link", ""], 2, "--link and --control need a path"),
     (["2", "--usbip", "127.0.0.1:0", "--serial", "A"], 2, "--serial is for one device"),
   ])
   func `a wrong number is one line`(arguments: [String], status: Int32, text: String) async throws {

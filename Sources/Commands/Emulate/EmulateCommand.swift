@@ -109,6 +109,10 @@ struct EmulateCommand: AsyncParsableCommand {
 
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
+    guard link != "", control != "" else { throw ValidationError("--link and --control need a path") }
+    guard control?.contains(/#[0-9]+$/) != true else {
+      throw ValidationError("--control must not end in # and a number, which names one of several devices")
+    }
     guard [link, rfc2217, tcp].count(where: { $0 != nil }) + (usbOptions.isUSB ? 1 : 0) <= 1 else {
       throw ValidationError(
         "a device has one port: use only one of --link, --rfc2217, --tcp, --usbip and --usbip-attach")

@@ -86,6 +86,8 @@ struct AllBoards: ParsableArguments {
     do {
       try Task.checkCancellation()
       try await Output.$board.withValue(output) { try await body(line) }
+      // A report that was cut short is no success.
+      try Task.checkCancellation()
       return nil
     } catch {
       return failure(of: error)

@@ -197,16 +197,17 @@ struct SoakCommand: AsyncParsableCommand {
     guard report.sessions > 0 else {
       throw SoakRun.noAnswer(at: report.port, lateness: report.lateness)
     }
+    // A device that does not answer takes nothing, either.
+    if let trouble = report.trouble, report.isExact {
+      if let lateness = report.lateness { throw SoakRun.tooLate(trouble, lateness) }
+      throw CommandFailure(
+        .linkLost, trouble, remedy: "connect it or press its reset button, then run the soak again")
+    }
     guard report.isFlawless else {
       let counts =
         "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)"
       if report.isUndecided, let lateness = report.lateness { throw SoakRun.tooLate(counts, lateness) }
       throw CommandFailure(.testFailed, counts)
-    }
-    if let trouble = report.trouble {
-      if let lateness = report.lateness { throw SoakRun.tooLate(trouble, lateness) }
-      throw CommandFailure(
-        .linkLost, trouble, remedy: "connect it or press its reset button, then run the soak again")
     }
     guard report.refused == 0 else {
       throw CommandFailure(.refused, "the device refused \(report.refused) of \(report.queued) notifications")

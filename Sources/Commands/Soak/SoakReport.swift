@@ -75,7 +75,7 @@ struct SoakReport: Encodable, Sendable {
   /// Whether the only fault is one that a late host could have caused.
   var isUndecided: Bool { isExact && undelivered > 0 && lateness != nil }
   /// Whether nothing was found that is wrong however late the host was.
-  private var isExact: Bool { lost == 0 && doubled == 0 && differences == 0 }
+  var isExact: Bool { lost == 0 && doubled == 0 && differences == 0 }
 
   /// As text: one line per figure.
   var text: String {
