@@ -58,15 +58,17 @@ import Testing
   }
 
   @Test func `an emulator is known by its command line`() {
-    func place(_ words: String...) -> String? { RunningEmulator.places(words).first }
+    func place(_ words: String...) -> String? { RunningEmulator.places(words, in: "/w").first }
     #expect(place("/usr/bin/notibot", "emulate", "--json", "--link", "/tmp/a") == "/tmp/a")
     #expect(place("notibot", "emulate", "--tcp", "127.0.0.1:4000") == "socket://127.0.0.1:4000")
+    #expect(place("notibot", "emulate", "--link", "a/b") == "/w/a/b")
+    #expect(place("notibot", "emulate", "--tcp", "[::1]:0") == "--tcp [::1]:0, at a port that it has printed")
     #expect(place("notibot", "emulate") != nil)
     let several = [
       ("--link", "/tmp/a", "/tmp/a-2"), ("--rfc2217", "127.0.0.1:4000", "rfc2217://127.0.0.1:4001"),
     ]
     for (option, value, last) in several {
-      let places = RunningEmulator.places(["notibot", "emulate", "--count", "2", option, value])
+      let places = RunningEmulator.places(["notibot", "emulate", "--count", "2", option, value], in: "")
       #expect(places.count == 2 && places.last == last)
     }
     #expect(

@@ -83,6 +83,8 @@ import Testing
     ("labgrid:-k", "labgrid: needs the name of a place, or @TAG=VALUE,..."),
     ("labgrid:a b", "labgrid: needs the name of a place, or @TAG=VALUE,..."),
     ("labgrid:a?wait=-1", "wait= must be 0 to 86400 seconds"),
+    ("labgrid:a?foo=1", "labgrid: has no option but ?wait=SECONDS"),
+    ("labgrid:a?", "labgrid: has no option but ?wait=SECONDS"),
     ("labgrid:a?wait=1s", "wait= must be 0 to 86400 seconds"),
     ("labgrid:@", "'' is no tag\(tagRule)"), ("labgrid:@board", "'board' is no tag\(tagRule)"),
     ("labgrid:@b=1", "'b=1' is no tag\(tagRule)"), ("labgrid:@board=", "'board=' is no tag\(tagRule)"),

@@ -14,12 +14,15 @@ struct RunningEmulator: Encodable {
     return names.compactMap { Int32($0) }.sorted().flatMap { pid -> [RunningEmulator] in
       guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return [] }
       let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-      return places(words).map { RunningEmulator(pid: pid, place: $0.printable) }
+      let folder = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")) ?? ""
+      return places(words, in: folder).map { RunningEmulator(pid: pid, place: $0.printable) }
     }
   }
 
   /// Where the devices of a command line can be reached; none: another program or command.
-  static func places(_ words: [String]) -> [String] {
+  ///
+  /// - Parameter folder: the one of the process.
+  static func places(_ words: [String], in folder: String) -> [String] {
     guard words.first?.split(separator: "/").last == "notibot", words.dropFirst().first == "emulate" else {
       return []
     }
@@ -29,13 +32,14 @@ struct RunningEmulator: Encodable {
     guard EmulatedCrowdOptions.countRange ~= count else { return [] }
     return (0..<count).map { index in
       let mark = count == 1 ? "" : "-\(index + 1)"
-      if let link = options["--link"] { return link + mark }
+      if let link = options["--link"] { return (link.hasPrefix("/") ? "" : "\(folder)/") + link + mark }
       let services: [(String, NetworkAddress.Service)] = [("--tcp", .bytes), ("--rfc2217", .rfc2217)]
       for (option, service) in services {
         guard let text = options[option], var address = NetworkAddress(service, parsing: text) else {
           continue
         }
-        if address.port > 0 { address.port += index }
+        guard address.port > 0 else { return "\(option) \(text), at a port that it has printed" }
+        address.port += index
         return address.portAddress.description
       }
       if let server = options["--usbip"] { return "usbip://\(server)\(count == 1 ? "" : " busid 1\(mark)")" }

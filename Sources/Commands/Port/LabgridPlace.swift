@@ -105,6 +105,7 @@ struct LabgridPlace: Sendable {
     ("not reserved for", .portBusy, "list them with: labgrid-client reservations"),
     ("Permission denied (", .noPermission, "use a key: notibot cannot ask for a password"),
     ("Host key verification failed", .noPermission, "connect once with ssh, and check its key"),
+    ("[Errno ", .unfitEnvironment, "check that it starts: labgrid-client --help"),
     ("with args ['ssh'", .unfitEnvironment, "check LG_PROXY: ssh must connect to it without a question"),
   ]
 

@@ -28,6 +28,9 @@ package struct LabgridName: Hashable, Sendable {
     guard let seconds = parts.count == 1 ? 0 : Int(parts[1]), 0...Self.waitLimitSeconds ~= seconds else {
       throw PortName.Problem(text: "wait= must be 0 to \(Self.waitLimitSeconds) seconds")
     }
+    guard !name.contains("?") else {
+      throw PortName.Problem(text: "labgrid: has no option but ?wait=SECONDS")
+    }
     waitSeconds = seconds
     text = String(name.drop { $0 == "@" })
     tags = name.hasPrefix("@") ? try Self.tags(text) : [:]
