@@ -131,6 +131,7 @@ struct FlashCommand: AsyncParsableCommand {
       guard command.boards.all, !command.dryRun else {
         return try await command.watch ? command.flashAgain() : command.flash()
       }
+      _ = try await command.plan()
       // Installs it at most once.
       _ = try await EsptoolProgram.located(option: command.esptool, installs: !command.noInstall)
       try await command.boards.run(command.line, isJSON: command.json) { line in
@@ -164,11 +165,14 @@ struct FlashCommand: AsyncParsableCommand {
     }
   }
 
+  private func plan() async throws -> FlashPlan {
+    try await FlashFiles(images).plan(chip: chip.flatMap(ESPChip.named), isForced: force)
+  }
+
   private func flash() async throws {
     let earlier = try testOptions.earlier()
     let cases = thenTest ? try testOptions.cases(of: Suite.cases, earlier) : []
-    let plan = try await FlashFiles(images).plan(
-      chip: chip.flatMap(ESPChip.named), isForced: force)
+    let plan = try await plan()
     if dryRun { return print(FlashReport(chip: plan.chip?.name, plan: plan)) }
     let rate = try line.resolvedBitsPerSecond().value
     let name = try line.resolvedPort().value
