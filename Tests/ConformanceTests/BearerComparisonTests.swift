@@ -92,6 +92,6 @@ import Testing
       JUnitReport.document(of: alike, comparison: BearerComparison(alike[0], alike[1])))
     #expect(reader.faults == [])
     #expect(reader.counts["testsuites"] == ["tests": 5, "failures": 0, "errors": 0])
-    #expect(reader.names.first == "bearers 2 cases are answered alike by both bearers")
+    #expect(reader.names.first == "bearers both bearers answer alike in 2 cases")
   }
 }

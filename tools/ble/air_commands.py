@@ -91,9 +91,14 @@ def namesakes(notibot: str) -> str:
 def strange_devices(notibot: str) -> str:
     """A device that says nothing, confirms nothing or floods ends a command with one line."""
     table = [
-        ("Mute", 13, "it accepts the connection, and answers no request", lambda _: []),
+        ("Mute", 13, "it accepts the connection, and does not answer a request", lambda _: []),
         # The answer to Exchange MTU is missing.
-        ("Deaf", 13, "it accepts the connection, and answers no request", lambda pdu: [] if pdu[0] == 3 else [pdu]),
+        (
+            "Deaf",
+            13,
+            "it accepts the connection, and does not answer a request",
+            lambda pdu: [] if pdu[0] == 3 else [pdu],
+        ),
         ("Flood", 0, "", lambda pdu: [pdu, *FLOOD] if pdu[0] == 3 else [pdu]),
     ]
     with Bench(notibot) as bench:

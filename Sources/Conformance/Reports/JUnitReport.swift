@@ -86,7 +86,7 @@ package enum JUnitReport {
         "      <failure message=\"\(texts)\" type=\"device\">\(texts)</failure>", "    </testcase>",
       ]
     }
-    let alike = escaped(line: "\(comparison.compared) cases are answered alike by both bearers")
+    let alike = escaped(line: "both bearers answer alike in \(comparison.compared) cases")
     return [
       opening(
         "Bearers", tests: max(1, differences.count), failures: differences.count, errors: 0, 0, .zero, report)
