@@ -4,6 +4,9 @@ import NotibotProtocol
 
 /// The path to the device through an emulator's control socket. Gives back the state that it found.
 final class SocketControl: DeviceControl {
+  /// An emulator that has ended closes the connection; one on a busy computer is only slow.
+  private static let answerLimit = Duration.seconds(30)
+
   private let client: ControlClient
   private let line: ChannelLine
   /// Before the first change; nil if there was none.
@@ -57,7 +60,7 @@ final class SocketControl: DeviceControl {
 
   private func reply(to command: DeviceCommand) async throws(RigTrouble) -> ControlReply {
     do {
-      return try await client.perform(command)
+      return try await client.perform(command, timeout: Self.answerLimit)
     } catch {
       throw RigTrouble(
         "\(error)", remedy: "check whether the emulator is still running",
