@@ -16,6 +16,9 @@ extension BluetoothProcess {
     }
   }
 
+  /// Of a program that looks for two modules.
+  private static let startLimitSeconds = 60
+
   private static let check = """
     import importlib.util as u, sys
     sys.exit(0 if u.find_spec('notibot.ble') and u.find_spec('bumble') else 3)
@@ -31,8 +34,15 @@ extension BluetoothProcess {
     let candidates: [String] = if let chosen { [chosen] } else { usual.filter { access($0, X_OK) == 0 } }
     for python in candidates {
       let trial = try await TiedProcess.start("/usr/bin/env", arguments: [python, "-c", check])
-      if await trial.exitCode(within: .seconds(20)) == 0 { return python }
+      let code = await trial.exitCode(within: .seconds(startLimitSeconds))
       try Task.checkCancellation()
+      guard let code else {
+        throw CommandFailure(
+          .unfitEnvironment,
+          "cannot use Bluetooth: \(python) did not start in \(startLimitSeconds) s, or was killed",
+          remedy: "try again when this computer is less busy")
+      }
+      if code == 0 { return python }
     }
     guard let python = candidates.last else {
       throw CommandFailure(
