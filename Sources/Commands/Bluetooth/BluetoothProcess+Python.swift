@@ -28,10 +28,8 @@ extension BluetoothProcess {
   /// program, else that of PATH.
   static func located() async throws -> String {
     let chosen = ProcessInfo.processInfo.environment["NOTIBOT_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
-    let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let neighbour = program.map { "\($0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex))/python3" }
-    let usual = [neighbour, SearchPath.first(of: ["python3"])].compactMap(\.self)
-    let candidates: [String] = if let chosen { [chosen] } else { usual.filter { access($0, X_OK) == 0 } }
+    let usual = [SearchPath.neighbour("python3"), SearchPath.first(of: ["python3"])].compactMap(\.self)
+    let candidates = chosen.map { [$0] } ?? usual
     for python in candidates {
       let trial = try await TiedProcess.start("/usr/bin/env", arguments: [python, "-c", check])
       let code = await trial.exitCode(within: .seconds(startLimitSeconds))

@@ -18,11 +18,8 @@ struct GatewayCommand: ParsableCommand {
   func run() throws {
     // Its own page; `notibot gateway help` prints that of the program.
     if arguments.isEmpty || ["-h", "--help"].contains(arguments[0]) { throw CleanExit.helpRequest(self) }
-    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let name = "notibot-gateway"
-    let neighbour = URL(filePath: own).deletingLastPathComponent().appending(path: name).path
-    let isThere = FileManager.default.isExecutableFile(atPath: neighbour)
-    guard let path = isThere ? neighbour : SearchPath.first(of: [name]) else {
+    guard let path = SearchPath.neighbour(name) ?? SearchPath.first(of: [name]) else {
       throw CommandFailure(
         .unfitEnvironment, "the program \(name) is not installed",
         remedy: "install it with: pip install \(name), or from \(name)_*.deb")

@@ -152,62 +152,57 @@ struct TestCommand: AsyncParsableCommand {
     let part = options.part(cases, of: Suite.cases)
     let arguments = CommandLine.arguments.dropFirst()
     let usesColor = json != "-" && Output.usesColor()
+    func makeRun(_ rig: TestRun.ChosenRig, board: String? = nil, showsProgress: Bool) throws -> TestRun {
+      var run = TestRun(
+        cases: cases, seed: seed, rig: rig, server: server, options: runOptions, showsProgress: showsProgress)
+      run.usesColor = usesColor
+      run.part = part
+      run.again = AgainLine(arguments, board: board, seed: seed)
+      run.trace = try options.traceFolder(board: board)
+      return run
+    }
     if let boards = try await chosenBoards() {
       let reports = try TestReports(junit: junit, json: json, html: html)
-      let runs = try boards.map { [runOptions] board in
-        var run = TestRun(cases: cases, seed: seed, rig: board.rig, server: server, options: runOptions)
-        run.usesColor = usesColor
-        run.part = part
-        run.again = AgainLine(arguments, board: board.name, seed: seed)
-        run.trace = try options.traceFolder(board: board.name)
-        return BoardsRun.Board(name: board.name, run: run)
+      let runs = try boards.map {
+        BoardsRun.Board(name: $0.name, run: try makeRun($0.rig, board: $0.name, showsProgress: false))
       }
       let run = BoardsRun(boards: runs, jobs: boardOptions.jobs ?? runs.count, reports: reports)
-      let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
-      defer { remove() }
-      return try await Interruption.cancelling { try await run.perform() }
+      return try await Self.perform(runs.map(\.run), reports) { try await run.perform() }
     }
-    let start = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
     let rig = try chosenRig()
     try refuseUnused(by: [rig])
     if let bearers = try chosenBearers(rig) {
       let reports = try TestReports(junit: junit, json: json, html: html)
-      let runs = try bearers.map { [runOptions] bearer in
-        var run = TestRun(
-          cases: cases, seed: seed, rig: bearer.rig, server: server, options: runOptions,
-          showsProgress: Output.hasTerminal)
-        run.usesColor = usesColor
-        run.part = part
-        run.again = AgainLine(arguments, board: bearer.name, seed: seed)
-        run.trace = try options.traceFolder(board: bearer.name)
-        return BoardsRun.Board(name: bearer.name, run: run)
+      let runs = try bearers.map {
+        BoardsRun.Board(
+          name: $0.name, run: try makeRun($0.rig, board: $0.name, showsProgress: Output.hasTerminal))
       }
       let run = BearersRun(bearers: runs, reports: reports)
-      let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.run.unfinished() }) }
-      defer { remove() }
-      return try await Interruption.cancelling { try await run.perform() }
+      return try await Self.perform(runs.map(\.run), reports) { try await run.perform() }
     }
     // In a log only of what takes minutes.
     let showsProgress = Output.hasTerminal ? !options.verbose || isatty(STDOUT_FILENO) == 0 : rig.isSlow
-    let devices = rig.usualDevices.map { min(boardOptions.jobs ?? $0, cases.count) } ?? 1
-    var configured = TestRun(
-      cases: cases, seed: seed, rig: rig, server: server, options: runOptions, devices: devices,
-      clockStart: start, showsProgress: showsProgress)
-    configured.usesColor = usesColor
-    configured.part = part
-    configured.trace = try options.traceFolder()
-    configured.again = AgainLine(arguments, seed: seed)
+    var configured = try makeRun(rig, showsProgress: showsProgress)
+    configured.devices = rig.usualDevices.map { min(boardOptions.jobs ?? $0, cases.count) } ?? 1
+    configured.clockStart = Instant(nanoseconds: Int64(clockStart ?? 0) * 1_000_000)
     let run = configured
     let reports = try TestReports(junit: junit, json: json, html: html)
-    let remove = Interruption.addLastWords { reports.writeFiles(run.unfinished()) }
-    defer { remove() }
-    try await Interruption.cancelling {
+    try await Self.perform([run], reports) {
       reports.startGroup(run.name)
       let outcome = await run.perform(print: reports.printLine)
       reports.endGroup()
       try reports.write(outcome.report)
       if let failure = outcome.failure { throw failure }
     }
+  }
+
+  /// Runs `body`. If it does not end after a signal, the reports of unfinished runs are written.
+  private static func perform(
+    _ runs: [TestRun], _ reports: TestReports, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws {
+    let remove = Interruption.addLastWords { reports.writeFiles(runs.map { $0.unfinished() }) }
+    defer { remove() }
+    try await Interruption.cancelling(body)
   }
 
   /// The boards of `--all`, or of several ports; nil: there is one device.
