@@ -10,7 +10,7 @@ struct NotibotDev: AsyncParsableCommand {
     abstract: "Simulate, and measure parts of this project: for its developers, in no package.",
     subcommands: [
       SimulateCommand.self, DamageCommand.self, JournalCommand.self, TrialsCommand.self, DriveCommand.self,
-      CrowdCommand.self,
+      CrowdCommand.self, LineCommand.self,
     ])
 }
 
