@@ -55,9 +55,8 @@ COUNTING = re.compile(r"\b(statistics|counters|connectionCounters|tally|counts)\
 # The unit tests of MACHINES, in virtual time.
 UNIT_TESTS = {
     "DeviceEmulator": (
-        r"DeviceEmulatorTests.*(ATTServerTests|ATTNotification|BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|Expiry|"
-        r"FaultyDevice|IdentifiedStore|KeptAction|LoaderBoot|NotificationStore|RecordDecoder|ResetCircuit|SharedLine|StoreRandom|SyncTests|"
-        r"WiredDevice)"
+        r"DeviceEmulatorTests.*(BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|FaultyDevice|LoaderBoot|RecordDecoder|"
+        r"ResetCircuit|SharedLine|StackServer|Store|WiredDevice)"
     ),
     "NotibotHost": (
         r"NotibotHostTests.*(LinkOpen|LinkOrder|ATTClient|ConnectionMachine|Discovery|HostMachine|Outbox|Supervisor|ForwardingMachine|"
