@@ -50,6 +50,16 @@ package enum Gateway {
   private static func read(_ folder: GatewayFolder) throws -> (GatewayConfiguration, [TopicProfile]) {
     try folder.check()
     let configuration = try folder.readConfiguration()
+    for (name, callback) in configuration.callbacks.sorted(by: { $0.key < $1.key }) {
+      do {
+        if let path = callback.secretPath { _ = try PrivateFile.secret(folder.path(of: path)) }
+        if let path = callback.authorityPath {
+          _ = try PrivateFile.read(folder.path(of: path), limitBytes: 1 << 20)
+        }
+      } catch {
+        throw GatewayFailure(.usage, "the callback '\(name)': \(error.message)", remedy: error.remedy)
+      }
+    }
     _ = try GatewayTables.readRegistrations(
       folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
     _ = try GatewayTables.readTrust(folder.trust)
@@ -62,13 +72,14 @@ package enum Gateway {
     _ store: GatewayStore, _ configuration: GatewayConfiguration,
     _ threads: (reader: NIOThreadPool, writer: NIOThreadPool), _ outbox: OutboxIdentity
   ) throws(JournalError) -> GatewayFiles {
-    let now = GatewayClock().now()
+    let clock = GatewayClock()
+    let now = clock.now()
     let forgotten = try store.bind(to: outbox)
     let contents = try store.contents(now: now, options: configuration.intake)
     let stored = try store.decisions()
     let machine = DecisionMachine(
       options: configuration.decisions, callbacks: configuration.callbacks, decisions: stored.decisions,
-      items: contents.items, now: now)
+      items: contents.items, formerSequence: outbox.lastNumber > 0 ? clock.wall().seconds : 0, now: now)
     let answered = stored.decisions.filter { decision in
       decision.state != .confirming
         && contents.items.contains { item in

@@ -73,8 +73,10 @@ struct GatewayProgram: AsyncParsableCommand {
   /// The error of standard output, if there was one.
   private static let loss = Mutex<Int32?>(nil)
 
-  /// Lines on standard output.
-  static func data(_ text: String) {
+  /// Lines on standard output, whatever names are in them.
+  static func data(_ text: String) { write(text.printableJSON.printableLines) }
+
+  private static func write(_ text: String) {
     guard let number = StandardStream.write(text, to: STDOUT_FILENO) else { return }
     loss.withLock { $0 = $0 ?? number }
   }
@@ -88,7 +90,7 @@ struct GatewayProgram: AsyncParsableCommand {
     let text = fullMessage(for: error)
     switch exitCode(for: error) {
     case .success:
-      data(text + "\n")
+      write(text + "\n")
       exit(loss.withLock(\.self) == nil ? 0 : FailureKind.unfitEnvironment.rawValue)
     case .validationFailure:
       OutputQueue.errors.put(text.printableLines + "\n")

@@ -70,7 +70,7 @@ struct ActionsCommand: AsyncParsableCommand {
   func run() async throws {
     Termination.release()
     let answer = try await CommandClient.request(
-      "GET", "/v1/actions?after=\(after)&wait=\(wait)", to: options.folder)
+      "GET", "/v1/actions?after=\(after)&wait=\(wait)", waitSeconds: wait, to: options.folder)
     GatewayProgram.data(answer.body)
     guard answer.status == 200 else { throw GatewayFailure(.unfitEnvironment, "the gateway is busy") }
   }

@@ -242,6 +242,9 @@ struct MuteCommand: ParsableCommand {
     guard minutes.map({ (1...525_600).contains($0) }) ?? true else {
       throw ValidationError("--minutes must be 1 to 525600")
     }
+    guard topic != nil || group == nil && minutes == nil && !off else {
+      throw ValidationError("give a topic with --group, --minutes or --off")
+    }
   }
 
   func run() throws {
@@ -257,8 +260,16 @@ struct MuteCommand: ParsableCommand {
       }
       return
     }
+    let former = mutes.count
     mutes.removeAll { $0.topic == topic && $0.thread == group }
-    if !off {
+    if off {
+      let others = mutes.filter { $0.topic == topic }.map { $0.thread.map { "--group '\($0)'" } ?? "no --group" }
+      guard mutes.count < former || others.isEmpty else {
+        throw GatewayFailure(
+          .usage, "this is not muted; of \(topic) there is muted: \(others.joined(separator: ", "))",
+          remedy: "repeat it with that")
+      }
+    } else {
       try check("topic", topic, Topic.problem)
       guard mutes.count < 1000 else {
         throw GatewayFailure(.usage, "1000 topics and groups are muted already")

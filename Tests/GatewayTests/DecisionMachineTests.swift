@@ -39,6 +39,18 @@ struct DecisionMachineTests {
     #expect(kinds == ["record", "show", "announce", "call"])
   }
 
+  @Test func `a number that was never given out is of a lost record, and acknowledges nothing`() {
+    var world = DecisionWorld.asking(callback: nil)
+    world.press(1)
+    #expect(world.machine.cursor(1) == 1 && world.machine.cursor(2) == 0 && world.machine.cursor(.max) == 0)
+    var next = DecisionMachine(callbacks: [:], formerSequence: 50, now: world.now)
+    next.setItem(1, question: DecisionWorld.question(callback: nil), target: nil, now: world.now)
+    let press = Press(
+      number: 1, action: 0, revision: 0, isStale: false, identity: Press.Identity(bootID: 9, press: 1))
+    #expect(next.press(press, now: world.now) == .decided)
+    #expect(next.decisions(after: 50, topics: nil).map(\.sequence) == [51])
+  }
+
   @Test func `an accepted answer is done, and the display stays as it is`() {
     var world = World.asking()
     world.press(1)

@@ -43,6 +43,35 @@ import Testing
     #expect(world.outcomes[ticket] == .duplicate && world.ids[ticket] == "id-1")
   }
 
+  @Test func `a state that returns is shown again, its repetition is not`() {
+    var world = World()
+    func send(_ key: UInt8, _ meaning: PushMeaning) -> IntakeOutcome? {
+      world.send(World.push(key, meaning, hasOwnKey: false))
+    }
+    #expect(send(1, Self.show("open", "door")) == .shown)
+    #expect(send(1, Self.show("open", "door")) == .duplicate)
+    #expect(send(2, Self.show("closed", "door")) == .replaced)
+    #expect(send(1, Self.show("open", "door")) == .replaced)
+    #expect(send(1, Self.show("open", "door")) == .duplicate)
+    #expect(send(3, .clear(["door"], timestamp: nil)) == .removed)
+    #expect(send(1, Self.show("open", "door")) == .shown)
+    #expect(send(4, Self.show("plain")) == .shown && send(4, Self.show("plain")) == .duplicate)
+    #expect(send(5, .clearTopic) == .removed && send(4, Self.show("plain")) == .shown)
+    // While the first one is on its way.
+    world.receive(World.push(6, Self.show("on", "lamp"), hasOwnKey: false))
+    world.receive(World.push(7, Self.show("off", "lamp"), hasOwnKey: false))
+    #expect(send(6, Self.show("on", "lamp")) == .replaced)
+  }
+
+  @Test func `quiet hours are said of a push that they change`() {
+    let rules = DisplayRules(quietHours: QuietHours(startMinute: 0, endMinute: 1440))
+    let moment = World().moment
+    #expect(rules.remark(on: World.push(1, Self.show("a")), moment)?.words == "it is shown silently, as passive")
+    let urgent = World.push(2, .show(World.item("b", level: .timeSensitive)))
+    #expect(rules.remark(on: urgent, moment) == nil)
+    #expect(DisplayRules().remark(on: World.push(1, Self.show("a")), moment) == nil)
+  }
+
   @Test func `a repetition after a restart is not shown`() {
     var first = World()
     #expect(first.send(World.push(1, Self.show("a"))) == .shown)
@@ -315,7 +344,7 @@ import Testing
 
   @Test func `each verdict that shows nothing is explained`() {
     let silent: Set<IntakeOutcome> = [.shown, .replaced, .removed, .nothing, .delayed]
-    for outcome in IntakeOutcome.allCases { #expect((outcome.remark == nil) == silent.contains(outcome)) }
+    for outcome in IntakeOutcome.allCases { #expect((outcome.remark(isMessage: false) == nil) == silent.contains(outcome)) }
     var options = IntakeMachine.Options()
     for (perMinute, seconds) in [(60, 1), (1, 60), (7, 9), (600, 1), (0, 1)] as [(Int64, Int)] {
       options.pushesPerMinute = perMinute

@@ -40,7 +40,7 @@ import Testing
     #expect(throws: JSONValue.Problem(reason: .tooLong, offset: 2)) {
       try JSONValue(parsing: Array("123".utf8), limitBytes: 2)
     }
-    #expect(throws: JSONValue.Problem(reason: .notUTF8, offset: 0)) {
+    #expect(throws: JSONValue.Problem(reason: .notUTF8, offset: 1)) {
       try JSONValue(parsing: [0x22, 0xC0, 0x80, 0x22], limitBytes: 10)
     }
   }

@@ -26,6 +26,15 @@ import Testing
   }
 
   static let notes: [([(String, String)], String, IntakeOutcome, [String])] = [
+    ([("title", "a"), ("x-title", "b")], "x", .shown, ["ignored: other values of title"]),
+    (
+      [("title", "caf\u{FFFD}")], "a\u{7}", .shown,
+      ["shown as U+FFFD: controls, and what is not UTF-8, in title, message"]
+    ),
+    (
+      [("template", "alertmanager"), ("title", "a")], #"{"status":"firing","alerts":[]}"#, .shown,
+      ["ignored: title, because the template makes them"]
+    ),
     ([], "hi", .shown, []),
     ([("click", "https://x"), ("icon", "https://y")], "hi", .shown, ["ignored: click, icon"]),
     ([("md", "yes"), ("firebase", "no")], "hi", .shown, ["ignored: firebase, markdown"]),

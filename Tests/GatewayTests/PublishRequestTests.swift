@@ -52,6 +52,50 @@ enum Script {
   }
 
   @Test(arguments: [
+    ("disk+90%+full", "disk 90% full"), ("50%25%2", "50%%2"), ("%zz%41", "%zzA"), ("%", "%"),
+  ])
+  func `a mark without digits stands for itself`(query: String, text: String) throws {
+    let item = try #require(Script.item(try Script.request("/t?message=\(query)", body: "")))
+    #expect(item.notification.text == text)
+  }
+
+  @Test(arguments: [
+    ("Message-ID", "/t", "x"), ("X-Idempotency-Key", "/t", "x"), ("x", "/t?message-id=a", "x"),
+    ("x", "/", #"{"topic":"t","message_id":"a"}"#), ("x", "/", #"{"topic":"t","Idempotency-Key":"a"}"#),
+  ])
+  func `a repetition is known under each name`(header: String, uri: String, body: String) throws {
+    let request = try Script.request(uri, [(header.lowercased(), "a")], body: body)
+    #expect(request.messageID != nil)
+  }
+
+  @Test func `buttons that look the same are not shown, and the answer says so`() throws {
+    for labels in [("Same", "Same"), ("Open the garage door left", "Open the garage door right")] {
+      let actions = "http, \(labels.0), https://x/l; http, \(labels.1), https://x/r"
+      let request = try Script.request("/t", [("actions", actions)])
+      #expect(Script.item(request)?.notification.details.actions == [])
+      let answer = request.answer(id: "i", now: Script.now, .shown)
+      #expect(answer["notes"]?.line.contains("no buttons: two labels are the same") == true)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", "/v1/version", 40401), ("POST", "/T.est", 40401), ("GET", "/t/json?poll=1&tags=a", 40000),
+    ("GET", "/t/json?poll=1&priority=bogus", 40007),
+  ])
+  func `a refusal has its own reason`(method: String, uri: String, code: Int) {
+    let problem = #expect(throws: PublishProblem.self) {
+      guard case .poll(let topics) = try Script.route(method, uri) else { return }
+      let query = uri.split(separator: "?").last ?? ""
+      _ = try PublishPoll(topics: topics, Script.parameters([], query: String(query)), now: Script.now)
+    }
+    #expect(problem?.code.rawValue == code)
+  }
+
+  @Test func `HEAD of a document is that of GET`() throws {
+    #expect(try Script.route("HEAD", "/v1/health") == .document(.health))
+  }
+
+  @Test(arguments: [
     ("1", NotificationDetails.Level.passive, 1), ("LOW", .passive, 1), ("3", .active, 0),
     ("High", .timeSensitive, 0), ("u=3, i", .active, 0),
     ("urgent", .timeSensitive, 2), (" max ", .timeSensitive, 2),

@@ -44,10 +44,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     case .some(let value): http = try SocketPlace(value.string ?? "", "http")
     }
     guard apns.isLoopback || listensOnNetwork else {
-      throw ConfigurationProblem("'apns' is not a loopback address; set 'listensOnNetwork' to allow it")
+      throw ConfigurationProblem(
+        "'apns' is neither 127.0.0.1 nor [::1]; 'listensOnNetwork' allows an address of the network")
     }
     // It has neither TLS nor a password.
-    guard http?.isLoopback ?? true else { throw ConfigurationProblem("'http' must be a loopback address") }
+    guard http?.isLoopback ?? true else { throw ConfigurationProblem("'http' must be 127.0.0.1 or [::1]") }
     if let text = try reader.string("quietHours") { quietHours = try QuietHours(parsing: text) }
     if let seconds = try reader.whole("dedupeSeconds", 0...3600) { intake.contentKeepMs = seconds * 1000 }
     if let seconds = try reader.whole("confirmSeconds", 2...300) { decisions.confirmMs = seconds * 1000 }

@@ -123,9 +123,10 @@ package struct DecisionMachine: Hashable, Sendable {
   /// - Parameters:
   ///   - decisions: what was recorded.
   ///   - items: those of the intake.
+  ///   - formerSequence: numbers up to it can have been given out by a record that was lost.
   package init(
     options: Options = Options(), callbacks: [String: Callback], decisions: [Decision] = [],
-    items: [IntakeContents.Item] = [], now: WallTime
+    items: [IntakeContents.Item] = [], formerSequence: Int64 = 0, now: WallTime
   ) {
     self.options = options
     self.callbacks = callbacks
@@ -134,7 +135,7 @@ package struct DecisionMachine: Hashable, Sendable {
       // One of the future: the calendar was set back since.
       if decision.state.isOpen { beginnings[decision.id] = min(decision.at, now) }
     }
-    lastSequence = decisions.map(\.sequence).max() ?? 0
+    lastSequence = decisions.map(\.sequence).max() ?? formerSequence
     for decision in decisions.sorted(by: { $0.sequence < $1.sequence }) where decision.state.isOpen {
       enqueue(decision)
     }
@@ -171,6 +172,10 @@ package struct DecisionMachine: Hashable, Sendable {
   package var isFull: Bool { openCount >= options.openLimit }
 
   func wall(_ now: WallTime) -> WallTime { now.adding(milliseconds: wallLeadMs) }
+
+  /// Where a client goes on that has decisions up to `sequence`. A number that was never given out
+  /// is of a record that was lost: the client starts again, and acknowledges nothing.
+  package func cursor(_ sequence: Int64) -> Int64 { sequence <= lastSequence ? sequence : 0 }
 
   /// Decisions after a sequence number, oldest first. `topics`: nil for all.
   package func decisions(after sequence: Int64, topics: [String]?) -> [Decision] {

@@ -85,6 +85,20 @@ package struct DisplayRules: Hashable, Sendable {
     return .show(notification)
   }
 
+  /// What quiet hours change of a push that is shown now; nil: nothing.
+  package func remark(on push: IntakePush, _ moment: Moment) -> PushRemark? {
+    let item: DisplayItem
+    switch push.meaning {
+    case .show(let shown), .activity(let shown, _, _): item = shown
+    case .nothing, .clear, .clearTopic: return nil
+    }
+    let verdict = verdict(item, topic: push.topic, oncePerDay: push.oncePerDay, moment)
+    guard push.delay == nil, case .show(let notification) = verdict,
+      notification.details != item.notification.details
+    else { return nil }
+    return PushRemark("'quietHours' of gateway.json", "it is shown silently, as passive")
+  }
+
   /// Records that a group is shown on a day; returns what it was before.
   mutating func recordShown(_ group: [UInt8], day: Int) -> Int? {
     if shownDays.count >= Self.groupsLimit { shownDays = shownDays.filter { $0.value == day } }

@@ -1,3 +1,4 @@
+import Digests
 package import NotibotProtocol
 
 /// Turns pushes into changes of the outbox, each push once, and each item of a sender one item on
@@ -98,6 +99,7 @@ package struct IntakeMachine: Hashable, Sendable {
   let options: Options
   package var rules: DisplayRules
   private var memories: [IntakePush.Source: Memory] = [:]
+  private var lastContents: LastContents
   /// How far the calendar is ahead of `now`.
   private var wallLeadMs: Int64 = 0
   var jobs: [Ticket: Job] = [:]
@@ -131,6 +133,7 @@ package struct IntakeMachine: Hashable, Sendable {
           contentKeepMs: options.contentKeepMs,
           restored: contents.keys.filter { IntakePush.Source(ofKey: $0.bytes) == source }))
     }
+    lastContents = LastContents(keepMs: options.contentKeepMs)
     suppressed = contents.suppressed
     badges = contents.badges
     for item in contents.items {
@@ -204,6 +207,10 @@ package struct IntakeMachine: Hashable, Sendable {
   private mutating func begin(
     _ push: IntakePush, _ ticket: Ticket, _ memory: inout Memory, _ now: WallTime
   ) -> Bool {
+    var push = push
+    if push.source == .sender, lastContents.replace(push, now: now), !push.hasOwnKey {
+      push.key = SHA256.digest(of: "again", hexText(push.key), "\(ticket.rawValue)", "\(now.milliseconds)")
+    }
     switch memory.seen.state(push.key, now: now) {
     case .done(let id, _, _):
       act(.answer(ticket, .duplicate, apnsID: id.isEmpty ? push.apnsID : id))
@@ -224,7 +231,6 @@ package struct IntakeMachine: Hashable, Sendable {
       act(.answer(ticket, .tooMany, apnsID: push.apnsID))
       return false
     }
-    var push = push
     // The outbox remembers each key for a day: one more of this computer would take a sender's.
     if push.source == .local, memory.seen.isFull { push.hasOwnKey = false }
     memory.seen.begin(push.key)

@@ -131,14 +131,20 @@ package enum IntakeOutcome: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Why a push that was taken is not shown; nil: it is, or its reading says why not.
-  package var remark: PushRemark? {
+  /// `isMessage`: it is a message of a script.
+  package func remark(isMessage: Bool) -> PushRemark? {
     switch self {
     case .shown, .replaced, .removed, .nothing, .delayed: nil
-    case .muted: PushRemark("", "the topic or the group is muted", remedy: "notibot-gateway mute TOPIC --off")
+    case .muted:
+      PushRemark(
+        "", "the topic or the group is muted",
+        remedy: "notibot-gateway mute lists both; add --off, with --group for a group")
     case .oncePerDay: PushRemark("'oncePerDay' of the profile", "the group was shown today")
     case .duplicate:
       PushRemark(
-        "apns-id", "was taken before, or equal content within 'dedupeSeconds'", remedy: "send another id")
+        isMessage ? "message-id" : "apns-id",
+        isMessage ? "was taken before" : "was taken before, or equal content within 'dedupeSeconds'",
+        remedy: "send another id")
     case .outdated: PushRemark(PayloadField.timestamp.place, "a newer state or the end was taken before")
     case .superseded: PushRemark(PayloadField.event.place, "a newer state came before it was written")
     case .clearedBefore: PushRemark("", "a silent push has cleared it less than 10 minutes ago")

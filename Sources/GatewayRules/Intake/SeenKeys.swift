@@ -1,3 +1,42 @@
+/// The last push of each item that has no id of its own: an equal one is a repetition only until
+/// another push changes the item.
+struct LastContents: Hashable, Sendable {
+  private struct Entry: Hashable {
+    var key: [UInt8]
+    var topic: String
+    var at: WallTime
+
+    /// The item shows something else.
+    var ended: Self { Self(key: [], topic: topic, at: at) }
+  }
+
+  private static let limit = 10_000
+  private var entries: [[UInt8]: Entry] = [:]
+  private let keepMs: Int64
+
+  init(keepMs: Int64) { self.keepMs = keepMs }
+
+  /// Records a push; returns whether another one has changed its item since an equal one.
+  mutating func replace(_ push: IntakePush, now: WallTime) -> Bool {
+    var wasChanged = false
+    switch push.meaning {
+    case .nothing: break
+    case .clearTopic:
+      for (item, entry) in entries where entry.topic == push.topic { entries[item] = entry.ended }
+    case .clear(let identifiers, _):
+      for item in identifiers.map(push.target) { entries[item] = entries[item]?.ended }
+    case .show(let shown), .activity(let shown, _, _):
+      let item = shown.identifier.map(push.target) ?? push.key
+      wasChanged = entries[item].map { $0.key != push.key } ?? false
+      if entries.count >= Self.limit {
+        entries = entries.filter { now.milliseconds - $0.value.at.milliseconds < keepMs }
+      }
+      if entries.count < Self.limit { entries[item] = Entry(key: push.key, topic: push.topic, at: now) }
+    }
+    return wasChanged
+  }
+}
+
 /// The keys of pushes that were taken, so that a repetition is answered and not shown again.
 struct SeenKeys: Hashable, Sendable {
   /// A push that waits for the result of an equal one.

@@ -1,4 +1,5 @@
-/// `text` as a JSON string, with its quotes.
+/// `text` as a JSON string, with its quotes. What controls a terminal, breaks a line or changes the
+/// direction of text is escaped.
 package func jsonString(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {
@@ -6,7 +7,8 @@ package func jsonString(_ text: String) -> String {
     case "\"": result += "\\\""
     case "\\": result += "\\\\"
     case "\n": result += "\\n"
-    case "\u{0}"..."\u{1F}", "\u{7F}":
+    case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{61C}", "\u{200E}", "\u{200F}", "\u{2028}"..."\u{202E}",
+      "\u{2066}"..."\u{2069}", "\u{FEFF}":
       let digits = String(scalar.value, radix: 16)
       result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     case _: result.unicodeScalars.append(scalar)

@@ -44,9 +44,19 @@ package enum JSONValue: Hashable, Sendable {
   ///   not, as in Go.
   package init(parsing bytes: [UInt8], limitBytes: Int, isLenient: Bool = false) throws(Problem) {
     guard bytes.count <= limitBytes else { throw Problem(reason: .tooLong, offset: limitBytes) }
-    guard String(validating: bytes, as: UTF8.self) != nil else { throw Problem(reason: .notUTF8, offset: 0) }
+    guard String(validating: bytes, as: UTF8.self) != nil else {
+      throw Problem(reason: .notUTF8, offset: Self.validPrefix(of: bytes))
+    }
     var parser = JSONParser(bytes, isLenient: isLenient)
     self = try parser.document()
+  }
+
+  /// Bytes before the first one that is not UTF-8.
+  private static func validPrefix(of bytes: [UInt8]) -> Int {
+    var (decoder, iterator) = (UTF8(), bytes.makeIterator())
+    var count = 0
+    while case .scalarValue(let scalar) = decoder.decode(&iterator) { count += UTF8.width(scalar) }
+    return count
   }
 }
 

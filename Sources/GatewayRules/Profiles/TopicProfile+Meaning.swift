@@ -99,7 +99,7 @@ extension TopicProfile {
       remarks.append(
         PushRemark(
           PayloadField.alert.place,
-          "has controls, overrides of the direction or halves of characters: shown as \u{FFFD}"
+          "has controls, overrides of the direction or halves of characters: shown as U+FFFD"
         ))
     }
     if isShortened {

@@ -83,7 +83,19 @@ enum PercentCoding {
     return bytes
   }
 
-  static func text(_ text: some StringProtocol, space: UInt8? = nil) -> String? {
-    decode(text.utf8, space: space).map { String(decoding: $0, as: UTF8.self) }
+  static func text(_ text: some StringProtocol) -> String? {
+    decode(text.utf8).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// A mark that is not followed by two digits stands for itself: `90% full`.
+  static func lenientText(_ text: some StringProtocol, space: UInt8) -> String {
+    let mark = UInt8(ascii: "%")
+    let parts = text.utf8.split(separator: mark, omittingEmptySubsequences: false)
+    let bytes = parts.enumerated().flatMap { index, part in
+      let escape = index > 0 ? decode([mark] + part.prefix(2)) : nil
+      let rest = part.dropFirst(escape == nil ? 0 : 2).map { $0 == space ? UInt8(ascii: " ") : $0 }
+      return (escape ?? (index > 0 ? [mark] : [])) + rest
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -4,7 +4,8 @@ package enum PublishDocument: Hashable, Sendable {
 
   /// nil: the path has none.
   init?(method: String, words: [String]) {
-    switch (method, words) {
+    // The headers of HEAD are those of GET.
+    switch (method == "HEAD" && words != [""] ? "GET" : method, words) {
     case ("HEAD", [""]), ("OPTIONS", _): self = .empty
     case ("GET", ["v1", "health"]): self = .health
     case ("GET", ["v1", "account"]): self = .account

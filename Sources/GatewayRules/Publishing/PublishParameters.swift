@@ -32,17 +32,18 @@ package enum PublishParameter: String, Hashable, Sendable, CaseIterable {
     case .sequence: ["x-sequence-id", "sequence-id", "sid"]
     case .unifiedPush: ["x-unifiedpush", "unifiedpush", "up"]
     case .pollID: ["x-poll-id", "poll-id"]
-    case .messageID: ["x-message-id", "idempotency-key"]
+    case .messageID: ["x-message-id", "message-id", "x-idempotency-key", "idempotency-key"]
     }
   }
 
-  /// Whether it is a key of a message in JSON; its name is that of the case.
-  fileprivate var isJSONKey: Bool {
+  /// Its keys in a message in JSON: none, or as ntfy's documentation names it.
+  fileprivate var jsonKeys: [String] {
     switch self {
-    case .template, .unifiedPush, .pollID, .messageID: false
+    case .template, .unifiedPush, .pollID: []
+    case .messageID: names + names.map { $0.replacing("-", with: "_") }
     case .message, .title, .priority, .tags, .actions, .delay, .timezone, .click, .icon, .attach, .filename,
       .markdown, .email, .call, .cache, .firebase, .sequence:
-      true
+      [rawValue]
     }
   }
 }
@@ -64,10 +65,11 @@ package struct PublishParameters: Hashable, Sendable {
     let space = UInt8(ascii: "+")
     for pair in query.split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = PercentCoding.text(parts[0], space: space),
-        let value = PercentCoding.text(parts.count == 2 ? parts[1] : "", space: space)
-      else { continue }
-      self.query.append(Field(name: name, value: value))
+      let (name, value) = (parts[0], parts.count == 2 ? parts[1] : "")
+      self.query.append(
+        Field(
+          name: PercentCoding.lenientText(name, space: space),
+          value: PercentCoding.lenientText(value, space: space)))
     }
   }
 
@@ -87,6 +89,14 @@ package struct PublishParameters: Hashable, Sendable {
       if !text.isEmpty { return text }
     }
     return nil
+  }
+
+  /// Parameters with more than one value: only the first one counts.
+  var repeated: [PublishParameter] {
+    PublishParameter.allCases.filter { parameter in
+      let all = (fields + query).filter { parameter.names.contains($0.name) && !$0.value.trimmed.isEmpty }
+      return Set(all.map(\.value)).count > 1 && !(parameter == .priority && all.contains { Self.isOfHTTP($0.value) })
+    }
   }
 
   /// ntfy's rule: other words than these are false.
@@ -109,8 +119,8 @@ package struct PublishParameters: Hashable, Sendable {
       members[key.lowercased()] = value
     }
     var found: [PublishParameter: String] = [:]
-    for parameter in PublishParameter.allCases where parameter.isJSONKey {
-      guard let value = members[parameter.rawValue] else { continue }
+    for parameter in PublishParameter.allCases {
+      guard let value = parameter.jsonKeys.lazy.compactMap({ members[$0] }).first else { continue }
       guard let text = Self.text(value, of: parameter) else {
         throw PublishProblem(.json, "'\(parameter.rawValue)' has the wrong type")
       }

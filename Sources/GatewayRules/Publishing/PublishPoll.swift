@@ -40,9 +40,15 @@ package struct PublishPoll: Hashable, Sendable {
       filters[name] = parameters.text(["x-\(name)", name]).map { [$0] }
     }
     if let text = parameters.text(["x-priority", "priority", "prio", "p"]) {
-      filters["priority"] = text.split(separator: ",").compactMap {
-        PublishRequest.priority(String($0).trimmed).map { String($0) }
+      filters["priority"] = try text.split(separator: ",").map { word throws(PublishProblem) in
+        guard let priority = PublishRequest.priority(String(word).trimmed), priority > 0 else {
+          throw PublishProblem(.priority, "the priority is not 1 to 5, min, low, default, high, max or urgent")
+        }
+        return String(priority)
       }
+    }
+    guard parameters.text(["x-tags", "tags", "tag", "ta"]) == nil else {
+      throw PublishProblem(.unsupported, "messages cannot be found by their tags, which are not kept")
     }
   }
 

@@ -58,7 +58,14 @@ extension PublishRequest {
     notification.details.actions = actions.filter(\.isButton).map {
       WrittenNotification.label(DisplayText.clean($0.label))
     }
-    return notification.isCut ? shown : notification
+    return notification.isCut || hasEqualButtons ? shown : notification
+  }
+
+  /// Whether two buttons cannot be distinguished on the display.
+  private var hasEqualButtons: Bool {
+    let labels = DisplayText.shownLabels(
+      actions.filter(\.isButton).map { WrittenNotification.label(DisplayText.clean($0.label)) })
+    return Set(labels).count < labels.count
   }
 
   /// The meaning of its buttons.
@@ -85,7 +92,14 @@ extension PublishRequest {
     let cut = asking.cutMembers
     if !cut.isEmpty { notes.append("cut on the display: \(cut.joined(separator: ", "))") }
     let buttons = actions.filter(\.isButton)
-    if asking.details.actions.isEmpty, !buttons.isEmpty {
+    let texts = [("title", title), ("message", text), ("tags", tags.joined()), ("actions", buttons.map(\.label).joined())]
+    let replaced = texts.filter { DisplayText.clean($0.1).contains("\u{FFFD}") }.map(\.0)
+    if !replaced.isEmpty {
+      notes.append("shown as U+FFFD: controls, and what is not UTF-8, in \(replaced.joined(separator: ", "))")
+    }
+    if hasEqualButtons {
+      notes.append("no buttons: two labels are the same on the display")
+    } else if asking.details.actions.isEmpty, !buttons.isEmpty {
       notes.append("no buttons: the display has no room for the whole text with them")
     } else if zip(buttons, asking.details.actions).contains(where: { DisplayText.clean($0.label) != $1 }) {
       notes.append("cut on the display: labels of buttons")

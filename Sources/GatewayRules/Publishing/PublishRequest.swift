@@ -144,6 +144,10 @@ package struct PublishRequest: Hashable, Sendable {
       self.title = cut(Array(title.utf8), to: Self.titleLimitBytes, "title") ?? ""
       self.text = cut(Array(text.utf8), to: Self.textLimitBytes, "message") ?? ""
       if self.text.isEmpty { self.text = Self.emptyText }
+      let others = [PublishParameter.title, .message].filter { parameters[$0] != nil }.map(\.rawValue)
+      if !others.isEmpty {
+        notes.append("ignored: \(others.joined(separator: ", ")), because the template makes them")
+      }
       return
     }
     guard let own = cut(body, to: Self.textLimitBytes, "message") else {
@@ -215,6 +219,8 @@ package struct PublishRequest: Hashable, Sendable {
     }
     let ignored = given.map(\.rawValue) + (isMarkdown ? ["markdown"] : [])
     if !ignored.isEmpty { notes.append("ignored: \(ignored.joined(separator: ", "))") }
+    let repeated = parameters.repeated.map(\.rawValue)
+    if !repeated.isEmpty { notes.append("ignored: other values of \(repeated.joined(separator: ", "))") }
     let others = Set(actions.filter { !$0.isButton }.map(\.kind.rawValue)).sorted()
     if !others.isEmpty { notes.append("no button: \(others.joined(separator: ", "))") }
   }

@@ -59,7 +59,11 @@ package enum PublishRoute: Hashable, Sendable {
   ) throws(PublishProblem) -> PublishRoute? {
     let second = rest.first ?? ""
     let topics = topic.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-    guard topics.allSatisfy(isName) else { return nil }
+    guard topics.allSatisfy(isName) else {
+      guard method != "GET", rest.isEmpty, topics.count == 1 else { return nil }
+      throw PublishProblem(.notFound, "the topic is not 1 to 64 letters, digits, - and _")
+    }
+    if topic == "v1", method == "GET" || method == "HEAD" { return nil }
     if let word = topics.first(where: reserved.contains) {
       throw PublishProblem(.topicReserved, "'\(word)' is not a topic, as in ntfy")
     }

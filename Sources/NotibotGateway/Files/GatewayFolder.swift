@@ -74,6 +74,7 @@ package struct GatewayFolder: Hashable, Sendable {
       throw GatewayFailure(.usage, "cannot read the folder \(profiles): \(error.localizedDescription)")
     }
     var found: [TopicProfile] = []
+    var owners: [String: String] = [:]
     for name in names.sorted() where name.hasSuffix(".json") {
       let file = profiles + "/" + name
       let bytes = try PrivateFile.read(file, limitBytes: TopicProfile.fileLimitBytes)
@@ -81,6 +82,12 @@ package struct GatewayFolder: Hashable, Sendable {
         found.append(try TopicProfile(parsing: bytes))
       } catch {
         throw GatewayFailure(.usage, "cannot read \(file): \(error)")
+      }
+      for topic in found.last?.topics ?? [] {
+        guard let owner = owners.updateValue(name, forKey: topic) else { continue }
+        throw GatewayFailure(
+          .usage, "\(owner) and \(name) in \(profiles) are both for the topic '\(topic)'",
+          remedy: "remove it from one of them")
       }
     }
     return found

@@ -9,12 +9,20 @@ import SerialLink
 package enum CommandClient {
   /// Bytes of an answer, at most.
   private static let answerLimitBytes = 4_000_000
+  /// Time for an answer, without what the request itself waits for.
+  private static let answerLimit = TimeAmount.seconds(30)
 
+  private struct Late: Error {}
+
+  /// - Parameter waitSeconds: how long the gateway waits before it answers.
   package static func request(
-    _ method: String, _ uri: String, body: [UInt8] = [], to folder: GatewayFolder
+    _ method: String, _ uri: String, body: [UInt8] = [], waitSeconds: Int64 = 0, to folder: GatewayFolder
   ) async throws(GatewayFailure) -> (status: Int, body: String) {
     let group = MultiThreadedEventLoopGroup.singleton
     let answer = group.next().makePromise(of: HTTPAnswer.self)
+    let limit = answerLimit + .seconds(waitSeconds)
+    let late = answer.futureResult.eventLoop.scheduleTask(in: limit) { answer.fail(Late()) }
+    defer { late.cancel() }
     do {
       let channel = try await ClientBootstrap(group: group)
         .channelInitializer { channel in
@@ -32,9 +40,13 @@ package enum CommandClient {
       channel.write(HTTPClientRequestPart.head(head), promise: nil)
       channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
       try await channel.writeAndFlush(HTTPClientRequestPart.end(nil)).get()
-      let received = try await answer.futureResult.get()
+      let received = try await answer.futureResult.always { _ in channel.close(promise: nil) }.get()
       guard received.body.count < answerLimitBytes else { throw ChannelError.eof }
       return (received.status, String(decoding: received.body, as: UTF8.self))
+    } catch is Late {
+      throw GatewayFailure(
+        .noAnswer, "the gateway at \(folder.socket) did not answer within \(limit.nanoseconds / 1_000_000_000) s",
+        remedy: "it is stopped or stuck; end it, and start it with notibot-gateway run")
     } catch {
       answer.fail(error)
       throw GatewayFailure(

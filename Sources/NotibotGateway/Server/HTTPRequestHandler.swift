@@ -83,7 +83,18 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     }
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  /// The decoder closes the connection after this.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch state {
+    case .waiting where error is HTTPParserError: connections.recordRequest(on: connection)
+    case .receiving where error is HTTPParserError: break
+    case .waiting, .receiving, .answering, .ended: return context.close(promise: nil)
+    }
+    state = .answering(isLast: true)
+    refuse(
+      PublishProblem(.unsupported, "the request is not HTTP/1.1: a header with a control or a folded line is none"),
+      replying(context, to: .GET))
+  }
 
   private func proceed(with request: Request, isLast: Bool, _ context: ChannelHandlerContext) {
     if request.isTooLong { return handle(request, isLast: true, context) }

@@ -36,9 +36,7 @@ final class HTTPServer: Sendable {
         .bind(host: place.host, port: place.port).get()
       return HTTPServer(listener: listener, connections: connections, socketPath: nil)
     } catch {
-      throw GatewayFailure(
-        .portBusy, "cannot listen on \(place.host):\(place.port): \(error)",
-        remedy: "choose another address with 'http' in gateway.json, or null for none")
+      throw GatewayFailure(listeningAt: place, error, remedy: "choose another address with 'http' in gateway.json, or null for none")
     }
   }
 
@@ -67,7 +65,7 @@ final class HTTPServer: Sendable {
         try pipeline.addHandler(IdleStateHandler(allTimeout: idleLimit))
         let lines = RequestLineHandler()
         try pipeline.addHandler(lines)
-        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+        try pipeline.configureHTTPServerPipeline(withErrorHandling: false)
         try pipeline.addHandler(
           HTTPRequestHandler(
             service: service, connections: connections, connection: number, lines: lines,

@@ -154,6 +154,7 @@ extension GatewayService {
     after: Int64, wait: Int64, topics: [String]?, answer: @escaping @Sendable (_ body: String) -> Void
   ) {
     let now = clock.now()
+    let after = desk.with { $0.cursor(after) }
     desk.with { $0.acknowledge(upTo: after, topics: topics, now: now) }
     drainDecisions()
     let found = desk.with { $0.decisions(after: after, topics: topics) }

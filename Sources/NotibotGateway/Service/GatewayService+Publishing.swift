@@ -17,7 +17,12 @@ extension GatewayService {
   ) {
     let now = clock.wall()
     let id = request.id(random: GatewayClock.randomBytes())
-    let reply = { @Sendable (push: PushAnswer, outcome: IntakeOutcome?) in
+    let push = request.push(id: id, now: now, callback: configuration.messageCallbacks[request.topic])
+    var request = request
+    if let remark = intake.rules.remark(on: push, clock.moment(isBoardUp: isBoardUp)) {
+      request.notes.append("changed: \(remark.line)")
+    }
+    let reply = { @Sendable [request] (push: PushAnswer, outcome: IntakeOutcome?) in
       if let problem = PublishProblem(push, outcome) { return answer(.failure(problem)) }
       answer(.success(request.answer(id: id, now: now, outcome).line + "\n"))
     }
@@ -29,9 +34,7 @@ extension GatewayService {
       return reply(answer, nil)
     }
     messagesCount += 1
-    accept(
-      request.push(id: id, now: now, callback: configuration.messageCallbacks[request.topic]),
-      Waiter(source: "http", topic: request.topic, token: "", began: .now, answer: reply))
+    accept(push, Waiter(source: "http", topic: request.topic, token: "", began: .now, answer: reply))
   }
 
   /// Continues pushes whose time has come.

@@ -137,8 +137,10 @@ actor GatewayService {
   func accept(_ push: IntakePush, _ waiter: Waiter) {
     lastTicket += 1
     let ticket = IntakeMachine.Ticket(lastTicket)
+    let moment = clock.moment(isBoardUp: isBoardUp)
     waiters[ticket] = waiter
-    intake.receive(push, ticket: ticket, at: clock.moment(isBoardUp: isBoardUp))
+    if let remark = intake.rules.remark(on: push, moment) { waiters[ticket]?.remarks.append(remark) }
+    intake.receive(push, ticket: ticket, at: moment)
     drainActions()
   }
 
@@ -269,7 +271,7 @@ actor GatewayService {
         remarks = [PushRemark("", Self.noRoom)]
       } else if outcome == .unavailable, isOutboxFull {
         remarks = [PushRemark("", Self.outboxIsFull)]
-      } else if !waiter.isExplained, let remark = outcome.remark {
+      } else if !waiter.isExplained, let remark = outcome.remark(isMessage: waiter.source == "http") {
         remarks.append(remark)
       }
       var reply = PushAnswer(
