@@ -19,19 +19,4 @@ import Testing
     #expect(kills + (report["stepsNotReached"].number ?? 0) == 6)
     #expect(try #require(report["notifications"].number) > 0)
   }
-
-  @Test func `a bit flip after a kill loses nothing silently`() async throws {
-    let ending = try await Program(
-      [
-        "\(Self.root)/scripts/dev", "kill-loop", "4", "--rot", "--seed", "5", "--json", "--notibot",
-        Program.notibot,
-      ],
-      program: "/usr/bin/env"
-    ).ending()
-    #expect(ending.status == .exited(0), "\(ending.errors)")
-    let report = try JSON(parsing: ending.output)
-    #expect(report["findings"] == [])
-    let opened = try #require(report["equal"].number) + (report["refused"].number ?? 0)
-    #expect(opened == 4)
-  }
 }

@@ -132,10 +132,10 @@ last ones are in .build/rule-table. A rig on which a case fails makes no page." 
   'notibot debug --from' -- module tools.report.rule_table
 
 about "long runs"
-row 'kill-loop N [--rot] [--seed S] [--json] [--notibot PATH]' \
+row 'kill-loop N [--seed S] [--json] [--notibot PATH]' \
   "Kill the forwarder N times; each notification must be displayed exactly once
 At random and at each step of its journal, while its device restarts, is unplugged and has a faulty
-line. --rot: flips one bit of the outbox file after each kill, which must be noticed." \
+line." \
   'notibot release' -- module tools.loops.kill_loop
 row 'signal-loop N [--seed S] [--jobs J] [--limit SECONDS] [--json] [--notibot PATH]' \
   "Send a signal to every command at a random moment; each must end within 2 s

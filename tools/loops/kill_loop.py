@@ -17,7 +17,6 @@ import tempfile
 import time
 
 from tools.emulator import Emulator
-from tools.loops import rot_loop
 from tools.loops.ledger import Ledger
 
 # Beyond this many on the display more are taken back than added; the emulator has room for 1024.
@@ -335,12 +334,6 @@ def show(report, options, folder):
         sys.exit(1)
 
 
-def rot(options, seed):
-    print(f"kill-loop: seed {seed}", file=sys.stderr, flush=True)
-    report, folder = rot_loop.run(options.notibot, seed, options.kills, progress_of(options.kills))
-    show(report, options, folder)
-
-
 def main():
     parser = argparse.ArgumentParser(prog="scripts/dev kill-loop", description=__doc__)
     parser.add_argument("kills", type=int, help="how often forward is killed")
@@ -348,16 +341,11 @@ def main():
         "--seed", type=int, default=None, help="decides what is done; when it happens is the machine's affair"
     )
     parser.add_argument("--notibot", required=True)
-    parser.add_argument(
-        "--rot", action="store_true", help="flip a bit of the journal after each kill instead, and open it"
-    )
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
     # Ending this ends the emulator, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    if options.rot:
-        return rot(options, seed)
     # A socket's path is short.
     folder = tempfile.mkdtemp(prefix="notibot-kill.", dir="/tmp")
     start = time.monotonic()
@@ -375,7 +363,6 @@ def main():
     }
     show(report, options, folder)
     shutil.rmtree(folder)
-    return None
 
 
 if __name__ == "__main__":
