@@ -1,7 +1,4 @@
 # shellcheck shell=bash disable=SC1007,SC2154
-firmware-fixtures/ports/qemu-virt/build
-# One story has a BLE central.
-(PYTHON_ENVIRONMENT=.build/gateway-python python_with "$bumble" >/dev/null) || true
 # Without the trait nothing of it is fetched, let alone compiled. A copy, because a build with the
 # trait leaves its packages in Package.resolved.
 copy=$(mktemp -d)

@@ -218,9 +218,9 @@ about "the gateway"
 row 'gateway-test [--short | --large] [--filter TEXT] [--notibot PATH --gateway PATH]' \
   "Run it with real clients against an emulator: deliveries, kills, restarts
 --large: 200 kills and an absence with 10 000 pushes each, and a queue of 100 000. A story without
-its client is not run; NOTIBOT_RIG_REQUIRE: node, h2load, ble-parity, faketime, old-tls,
-ntfy-clients, prometheus-alertmanager." \
-  'debian openssl curl nodejs nghttp2-client faketime' riscv "$gateway_python" \
+its client is not run; NOTIBOT_RIG_REQUIRE: node, h2load, faketime, old-tls, ntfy-clients,
+prometheus-alertmanager." \
+  'debian openssl curl nodejs nghttp2-client faketime' "$gateway_python" \
   'gateway --scratch-path .build/gateway' -- file
 row 'bench-gateway [--rounds N] [--only FIGURE] [--notibot PATH --gateway PATH]' \
   "Measure it: durable pushes per second, processor time, delays, a long queue

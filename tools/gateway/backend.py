@@ -7,7 +7,7 @@ import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tools.gateway.world import wait_for
+from tools.checks import wait_for
 
 
 class Backend:

@@ -8,7 +8,8 @@ import time
 import uuid
 from collections.abc import Sequence
 
-from tools.gateway.world import DAYLY, LIMIT_S, Failure, World
+from tools.checks import Failure
+from tools.gateway.world import DAYLY, LIMIT_S, World
 
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, END_HEADERS, ACK = 1, 4, 1

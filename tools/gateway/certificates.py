@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tools.checks import equal, expect, wait_for
 from tools.gateway.raw import RawClient
-from tools.gateway.world import DAYLY_PUSH, LIMIT_S, World, equal, expect, wait_for
+from tools.gateway.world import DAYLY_PUSH, LIMIT_S, World
 
 # Long enough for a start on a busy computer; a renewal is due after two thirds of it.
 LIFE_S = 15

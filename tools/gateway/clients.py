@@ -11,8 +11,9 @@ import tempfile
 import threading
 import warnings
 
+from tools.checks import NotRun, equal, expect
 from tools.gateway.backend import certificate
-from tools.gateway.world import DAYLY, DAYLY_PUSH, LIMIT_S, NotRun, World, equal, expect
+from tools.gateway.world import DAYLY, DAYLY_PUSH, LIMIT_S, World
 
 STREAMS = 200
 

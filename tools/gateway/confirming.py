@@ -4,9 +4,10 @@ import json
 
 import httpx
 
+from tools.checks import Failure, equal, wait_for
 from tools.gateway.backend import Backend, once
 from tools.gateway.decisions import approval, configured, decided, one, press
-from tools.gateway.world import BRIDGE, Failure, World, equal, wait_for
+from tools.gateway.world import BRIDGE, World
 
 FORMER, PROMPT, TEXT = "Approval Needed: Bash", "Press Approve again to confirm", "Execute: npm test"
 # Between the presses of somebody who waits for an effect: the gateway ignores those of the first
@@ -113,20 +114,6 @@ def returned(world, item):
         equal(found.get(key), item.get(key), f"the item's {key}")
 
 
-def t57_newer(programs):
-    """T57: a first press does not count for a newer text of the item."""
-    newer = "Execute: rm -rf /"
-    with Backend(once()) as backend, World(programs, patient(backend), confirms=True) as world:
-        with world.start().client() as client:
-            press(world, 0, asked(world, client))
-            titled(world, PROMPT)
-            item = asked(world, client, body=newer)
-        equal(world.status()["confirming"], 0, "items that wait for a press")
-        press(world, 0, item)
-        titled(world, PROMPT, newer)
-        equal(backend.requests, [], "callbacks")
-
-
 def t58_kills(programs):
     """T58: killed at each step around the commits of both presses: one decision for each approval,
     none by one press, and none is lost."""
@@ -172,4 +159,4 @@ def has_prompt(world):
     return any((item["title"], item["text"]) == (PROMPT, TEXT) for item in world.items())
 
 
-STORIES = [t55_confirm, t56_time, t57_newer, t58_kills]
+STORIES = [t55_confirm, t56_time, t58_kills]

@@ -5,13 +5,13 @@ import hmac
 import json
 import os
 import signal
-import subprocess
 import threading
 
 import httpx
 
+from tools.checks import equal, expect, wait_for
 from tools.gateway.backend import Backend, once
-from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, World, equal, expect, wait_for
+from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, World
 
 
 def approval(number, body="Execute: npm test"):
@@ -24,6 +24,13 @@ def approval(number, body="Execute: npm test"):
         "toolName": "Bash",
         "type": "approval",
     }
+
+
+def clear(world, client, number):
+    """The push that takes an approval back."""
+    body = {"aps": {"content-available": 1}, "clearApprovalId": f"approval-{number}"}
+    answer = world.push(client, body, BRIDGE, apns_push_type="background", apns_priority="5")
+    equal(answer.status_code, 200, "the clear")
 
 
 def configured(backend, **keys):
@@ -47,9 +54,10 @@ def texts(world, text):
 
 
 def t41_approve(programs):
-    """T41: a press of Approve: the callback, once, signed; the display shows "Continuing…"."""
-    answers = once()
-    with Backend(answers) as backend, World(programs, configured(backend, secret="secret")) as world:
+    """T41, T47: a press of Approve: the callback, once, signed; the display shows "Continuing…" and
+    the backend is asked to clear its other devices."""
+    with Backend(once()) as backend, World(programs) as world:
+        world.configure(configured(backend, secret="secret", clear=backend.url + "/clear"))
         with open(os.path.join(world.folder, "secret"), "w") as file:
             os.fchmod(file.fileno(), 0o600)
             file.write("s3cret\n")
@@ -84,7 +92,9 @@ def t41_approve(programs):
         equal((shown["title"], shown.get("act")), ("Approval Needed: Bash", None), "the item")
         expect(0 < shown["exp"] - shown["timestamp"] <= 31, "it does not leave after 30 s")
         wait_for(lambda: not world.status()["decisions"], "the end of the decision")
-        equal(len(backend.requests), 1, "callbacks")
+        equal([request["path"] for request in backend.wait(2)], ["/answers", "/clear"], "the requests")
+        cleared = json.loads(backend.requests[1]["body"])
+        equal((cleared["type"], cleared["fields"]["requestId"]), ("clear", "approval-1"), "the clear")
 
 
 def t42_presses(programs):
@@ -103,17 +113,7 @@ def t42_presses(programs):
         world.ask("unplug")
         equal(world.push(client, approval(2, "Execute: rm -rf /"), BRIDGE).status_code, 200, "the newer text")
         press(world, 0, second)
-        equal(
-            world.push(
-                client,
-                {"aps": {"content-available": 1}, "clearApprovalId": "approval-3"},
-                BRIDGE,
-                apns_push_type="background",
-                apns_priority="5",
-            ).status_code,
-            200,
-            "the clear",
-        )
+        clear(world, client, 3)
         press(world, 1, third)
         world.ask("plug")
         newer = texts(world, "Execute: rm -rf /")
@@ -156,9 +156,7 @@ def t43_tls(programs):
             authority = os.path.join(world.path, "backend.pem")
             other = os.path.join(world.folder, "ca.pem")
             for path, count in ((other, 0), (authority, 1)):
-                callbacks = {"codingbridge": {"url": backend.url + "/a", "authority": path}}
-                with open(os.path.join(world.folder, "gateway.json"), "w") as file:
-                    json.dump({**world.configuration, "callbacks": callbacks}, file)
+                world.configure({"callbacks": {"codingbridge": {"url": backend.url + "/a", "authority": path}}})
                 with world.start().client() as client:
                     if not count:
                         equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the push")
@@ -175,14 +173,8 @@ def t43_tls(programs):
 
 def t44_kills(programs):
     """T44: killed at each step around the commits of a press: one decision for each, none lost."""
-    kill_at_steps(programs, lambda world, item: press(world, 0, item))
-
-
-def kill_at_steps(programs, act, prepare=lambda world: None):
-    """Kills the gateway at each step around the commits of what `act` does with an approval."""
     answers = once()
     with Backend(answers) as backend, World(programs, configured(backend)) as world:
-        prepare(world)
         for step in range(1, 15):
             world.start()
             with world.client() as client:
@@ -193,7 +185,7 @@ def kill_at_steps(programs, act, prepare=lambda world: None):
             wait_for(lambda: not world.status()["unfinished"], "agreement")
             world.kill()
             world.start({"NOTIBOT_KILL_AT_STEP": str(step)})
-            act(world, item)
+            press(world, 0, item)
             wait_for(lambda n=step: world.process.poll() is not None or decided(answers, n), f"step {step}")
             world.kill()
             world.start()
@@ -211,44 +203,6 @@ def kill_at_steps(programs, act, prepare=lambda world: None):
 
 def decided(answers, number):
     return any(content["fields"]["requestId"] == f"approval-{number}" for content in list(answers.accepted.values()))
-
-
-def t47_two(programs):
-    """T47, T52: one approval on two displays: the first press wins, the other display clears."""
-    worlds = []
-
-    def answer(request):
-        content = json.loads(request["body"])
-        if content["type"] == "clear":
-            # The backend clears what its other devices show.
-            threading.Thread(target=clear, args=(content["fields"]["requestId"],)).start()
-            return 200, {}
-        return once()(request)
-
-    def clear(request_id):
-        for world in worlds:
-            with world.client() as client:
-                world.push(
-                    client,
-                    {"aps": {"content-available": 1}, "clearApprovalId": request_id},
-                    BRIDGE,
-                    apns_push_type="background",
-                    apns_priority="5",
-                )
-
-    with Backend(answer) as backend:
-        configuration = configured(backend, clear=backend.url + "/clear")
-        with World(programs, configuration) as left, World(programs, configuration) as right:
-            worlds += [left, right]
-            for world in worlds:
-                with world.start().client() as client:
-                    equal(world.push(client, approval(7), BRIDGE).status_code, 200, "the push")
-            for world in worlds:
-                world.shown(1)
-            press(right, 1)
-            wait_for(lambda: not left.items(), "the other display clears")
-            paths = [request["path"] for request in backend.wait(2)]
-            equal(paths, ["/answers", "/clear"], "the requests")
 
 
 def t48_poll(programs):
@@ -285,47 +239,6 @@ def t48_poll(programs):
             equal(client.get("/v1/actions", headers=headers).json()["actions"], [], "of another sender")
 
 
-def t49_addresses(programs):
-    """T49: addresses that lead elsewhere are refused in the configuration, and a published message
-    causes no request."""
-    addresses = [
-        "http://169.254.169.254/latest",
-        "file:///etc/passwd",
-        "http://backend.example/",
-        "https://user@host/",
-        "gopher://127.0.0.1/",
-        "http://127.0.0.1.example.com/",
-    ]
-    with Backend(once()) as backend, World(programs) as world:
-        path = os.path.join(world.folder, "gateway.json")
-        for address in addresses:
-            with open(path, "w") as file:
-                json.dump({**world.configuration, "callbacks": {"c": {"url": address}}}, file)
-            world.run("run", "--port", world.link, status=2)
-            world.run("register", "--as", "lucifer", "--url", address, "--topic", "t", status=2)
-        with open(path, "w") as file:
-            json.dump(world.configuration, file)
-        world.start()
-        fields = {"Actions": f"http, Open, {backend.url}/x", "Click": backend.url, "Attach": backend.url + "/y"}
-        answer = httpx.post(f"http://127.0.0.1:{world.http_port}/t", content="x", headers=fields)
-        equal(answer.status_code, 200, "the message")
-        equal(world.shown(1)[0].get("act"), ["Open"], "its actions")
-        press(world, 0)
-        texts(world, "Open: queued")
-        equal(backend.requests, [], "requests")
-
-
-def cut(programs):
-    """A request that the display cannot show whole cannot be approved, only denied."""
-    with Backend(once()) as backend, World(programs, configured(backend)) as world:
-        with world.start().client() as client:
-            body = approval(1, "Execute: " + "a" * 400 + "; rm -rf /")
-            equal(world.push(client, body, BRIDGE).status_code, 200, "the push")
-        equal(world.shown(1)[0]["act"], ["Deny"], "the actions")
-        press(world, 0)
-        equal(json.loads(backend.wait(1)[0]["body"])["action"], "DENY_ACTION", "the decision")
-
-
 def tables(programs):
     """A damaged table is reported, refuses pushes if it can hide a revocation, and is read again
     when it is repaired."""
@@ -353,39 +266,4 @@ def replace(path, content):
     os.rename(path + ".new", path)
 
 
-def ask(programs):
-    """notibot ask: 0 for the first action, 1 for another and for a dismissal, 13 at the end of the
-    time, 130 on Ctrl-C; the question leaves the display."""
-    with World(programs) as world:
-        question = ["--port", world.link, "--title", "Deploy?", "--text", "To production"]
-
-        def run(act, timeout="1h", expected=None, words=("--json",), number=None):
-            process = subprocess.Popen(
-                [world.notibot, "ask", *question, "--timeout", timeout, *words],
-                stdout=subprocess.PIPE,
-                stderr=world.log,
-                text=True,
-            )
-            if act is not None or number:
-                item = wait_for(world.items, "the question")[0]
-                equal((item["title"], item["act"]), ("Deploy?", ["Approve", "Deny"]), "the question")
-                if number:
-                    process.send_signal(number)
-                elif act == "dismiss":
-                    world.ask("dismiss", item=item["item"])
-                else:
-                    press(world, act, item)
-            output = process.communicate(timeout=60)[0]
-            equal((process.returncode, output), expected, f"ask with {act}")
-            equal(world.items(), [], "the display")
-
-        run(0, expected=(0, '{"action":0,"choice":"Approve"}\n'))
-        run(1, expected=(1, "Deny\n"), words=())
-        run("dismiss", expected=(1, '{"reason":"dismissed"}\n'))
-        run(None, timeout="1s", expected=(13, '{"reason":"timeout"}\n'))
-        run(None, number=signal.SIGINT, expected=(130, ""))
-        run(None, expected=(2, ""), words=("--text", "x" * 500))
-        run(None, expected=(2, ""), words=("--actions", "A,A"))
-
-
-STORIES = [t41_approve, t42_presses, t43_down, t43_tls, t44_kills, t47_two, t48_poll, t49_addresses, cut, tables, ask]
+STORIES = [t41_approve, t42_presses, t43_down, t43_tls, t44_kills, t48_poll, tables]

@@ -9,7 +9,8 @@ import uuid
 
 import httpx
 
-from tools.gateway.world import LIMIT_S, Failure, World, equal, expect, reason, wait_for
+from tools.checks import Failure, equal, expect, wait_for
+from tools.gateway.world import LIMIT_S, World, reason
 
 DISK_BYTES = 6 << 20
 # Enough pushes to fill what a database keeps in reserve.
@@ -18,22 +19,35 @@ TEXT = "x" * 3000
 
 
 @contextlib.contextmanager
-def small_disk(world):
-    """Moves the gateway's folder to a file system of its own."""
+def mounted(world, size_bytes):
+    """A small file system, until the end of a gateway that uses it."""
     mount = os.path.join(world.path, "disk")
     os.mkdir(mount)
-    options = ["-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0700", "tmpfs", mount]
+    options = ["-t", "tmpfs", "-o", f"size={size_bytes},mode=0700", "tmpfs", mount]
     if subprocess.run(["mount", *options], capture_output=True).returncode != 0:
         raise Failure("a file system cannot be mounted; run this as root")
     try:
-        folder = os.path.join(mount, "gateway")
-        subprocess.run(["cp", "-a", world.folder, folder], check=True)
-        world.folder = folder
         yield mount
     finally:
         if world.process:
             world.kill()
         subprocess.run(["umount", mount], check=True)
+
+
+@contextlib.contextmanager
+def small_disk(world):
+    """Moves the gateway's folder to a file system of its own."""
+    with mounted(world, DISK_BYTES) as mount:
+        folder = os.path.join(mount, "gateway")
+        subprocess.run(["cp", "-a", world.folder, folder], check=True)
+        world.folder = folder
+        yield mount
+
+
+def ended(world):
+    """How a gateway that cannot start ends."""
+    words = [world.gateway, "run", "--directory", world.folder, "--port", world.link]
+    return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 def fill(mount):
@@ -112,12 +126,7 @@ def t28_damaged(programs):
             with open(path, "r+b") as file:
                 file.seek(100)
                 file.write(b"\xff" * 8192)
-            done = subprocess.run(
-                [world.gateway, "run", "--directory", world.folder, "--port", world.link],
-                capture_output=True,
-                text=True,
-                timeout=LIMIT_S,
-            )
+            done = ended(world)
             equal(done.returncode, 18, f"the exit code with {name} ({done.stderr.strip()})")
             expect(path in done.stderr, f"the path is missing: {done.stderr}")
 
@@ -126,12 +135,7 @@ def t28_read_only(programs):
     """T28: a folder that cannot be written ends the gateway with 18 at its start."""
     with World(programs) as world, small_disk(world) as mount:
         subprocess.run(["mount", "-o", "remount,ro", mount], check=True)
-        done = subprocess.run(
-            [world.gateway, "run", "--directory", world.folder, "--port", world.link],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = ended(world)
         equal(done.returncode, 18, f"the exit code ({done.stderr.strip()})")
         expect(world.folder in done.stderr, f"the path is missing: {done.stderr}")
 

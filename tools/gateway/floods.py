@@ -6,19 +6,17 @@ import time
 
 import hpack
 
+from tools.checks import equal, expect
+from tools.gateway.burst import DATA, END_HEADERS, END_STREAM, HEADERS, PING, SETTINGS, frame
 from tools.gateway.raw import RawClient
-from tools.gateway.world import DAYLY_PUSH, World, equal, expect
+from tools.gateway.world import DAYLY_PUSH, World
 
+CONTINUATION = 9
 # Frames of one flood, at most: far beyond each limit.
 FRAMES = 20_000
 # The time that a client gets to be served while another one attacks.
 SERVED_S = 10
 MEMORY_LIMIT_KIB = 65_536
-
-
-def frame(kind, flags, stream, payload=b""):
-    head = len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big")
-    return head + payload
 
 
 def memory(world):
@@ -72,76 +70,42 @@ def is_ended(connection):
     return True
 
 
-def ping(programs):
-    """T18: a flood of PING is ended."""
-    attack(programs, lambda _: (frame(6, 0, 0, os.urandom(8)) for _ in range(FRAMES)))
+def request_block(world):
+    path = f"/3/device/{next(iter(world.tokens.values()))}"
+    headers = [(":method", "POST"), (":scheme", "https"), (":path", path), *world.headers().items()]
+    return hpack.Encoder().encode(headers)
 
 
-def settings(programs):
-    """T18: a flood of SETTINGS is ended."""
-    attack(programs, lambda _: (frame(4, 0, 0, b"\0\4\0\0\xff\xff") for _ in range(FRAMES)))
+def header_bomb(world):
+    # One entry of 3.9 KB in the table, then a byte for each repetition.
+    first = hpack.Encoder().encode([("x-bomb", "a" * 3900)], huffman=False)
+    for number in range(200):
+        yield frame(HEADERS, END_HEADERS, 2 * number + 1, (first if number == 0 else b"") + b"\xbe" * 4000)
 
 
-def request_block(world, fields=()):
-    headers = [(":method", "POST"), (":scheme", "https"), (":path", f"/3/device/{next(iter(world.tokens.values()))}")]
-    encoder = hpack.Encoder()
-    return encoder.encode([*headers, *world.headers().items(), *fields])
+def after_head(flags, repeated, count=FRAMES):
+    """The head of a request, and then the same frame again and again."""
+    return lambda world: (frame(HEADERS, flags, 1, request_block(world)), *[repeated] * count)
 
 
-def continuation(programs):
-    """T18: a header block in CONTINUATION frames without an end is ended."""
-
-    def frames(world):
-        yield frame(1, 0, 1, request_block(world))
-        for _ in range(FRAMES):
-            yield frame(9, 0, 1, b"\0\1x\1y")
-
-    attack(programs, frames)
-
-
-def empty_continuation(programs):
-    """T18: empty CONTINUATION frames without an end are ended."""
-
-    def frames(world):
-        yield frame(1, 0, 1, request_block(world))
-        for _ in range(FRAMES):
-            yield frame(9, 0, 1)
-
-    attack(programs, frames)
+# What is sent without an end, by name; each must be ended.
+FLOODS = {
+    "ping": lambda _: (frame(PING, 0, 0, os.urandom(8)) for _ in range(FRAMES)),
+    "settings": lambda _: [frame(SETTINGS, 0, 0, b"\0\4\0\0\xff\xff")] * FRAMES,
+    "continuation": after_head(0, frame(CONTINUATION, 0, 1, b"\0\1x\1y")),
+    "empty_continuation": after_head(0, frame(CONTINUATION, 0, 1, b"")),
+    "empty_data": after_head(END_HEADERS, frame(DATA, 0, 1, b""), FRAMES * 5),
+    # Header blocks that expand a hundredfold.
+    "header_bomb": header_bomb,
+}
 
 
-def empty_data(programs):
-    """T18: empty DATA frames without an end are ended."""
+def story(name):
+    def flood(programs):
+        attack(programs, FLOODS[name])
 
-    def frames(world):
-        yield frame(1, 4, 1, request_block(world))
-        for _ in range(FRAMES * 5):
-            yield frame(0, 0, 1)
-
-    attack(programs, frames)
-
-
-def header_bomb(programs):
-    """T18: header blocks that expand a hundredfold are ended."""
-
-    def frames(world):
-        # One entry of 3.9 KB in the table, then a byte for each repetition.
-        first = hpack.Encoder().encode([("x-bomb", "a" * 3900)], huffman=False)
-        for number in range(200):
-            yield frame(1, 4, 2 * number + 1, (first if number == 0 else b"") + b"\xbe" * 4000)
-
-    attack(programs, frames)
-
-
-def resets(programs):
-    """T16: streams that are opened and reset without an end are ended."""
-
-    def frames(world):
-        for number in range(FRAMES // 2):
-            yield frame(1, 4, 2 * number + 1, request_block(world))
-            yield frame(3, 0, 2 * number + 1, b"\0\0\0\x08")
-
-    attack(programs, frames)
+    flood.__name__, flood.__doc__ = name, f"T18: a flood is ended: {name}"
+    return flood
 
 
 def window(programs):
@@ -149,10 +113,10 @@ def window(programs):
     memory."""
 
     def frames(world):
-        yield frame(4, 0, 0, b"\0\4\0\0\0\0")
+        yield frame(SETTINGS, 0, 0, b"\0\4\0\0\0\0")
         for number in range(FRAMES // 4):
             # Each is answered with 400 and a body that cannot be sent.
-            yield frame(1, 5, 2 * number + 1, request_block(world))
+            yield frame(HEADERS, END_STREAM | END_HEADERS, 2 * number + 1, request_block(world))
 
     with World(programs) as world, world.start().client() as client:
         before = memory(world)
@@ -164,4 +128,4 @@ def window(programs):
         equal(len(world.shown(1)), 1, "items")
 
 
-STORIES = [ping, settings, continuation, empty_continuation, empty_data, header_bomb, resets, window]
+STORIES = [*map(story, FLOODS), window]

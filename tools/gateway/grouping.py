@@ -1,17 +1,14 @@
 """Stories of summaries: one more item for a group with three or more."""
 
 import contextlib
-import functools
 import os
 import sqlite3
 import uuid
 
-import httpx
-
+from tools.checks import equal, wait_for
 from tools.gateway.backend import Backend, once
-from tools.gateway.confirming import has_ended, start_and_die
-from tools.gateway.decisions import approval, configured, press
-from tools.gateway.world import BRIDGE, Failure, World, equal, wait_for
+from tools.gateway.decisions import approval, clear, configured, press
+from tools.gateway.world import BRIDGE, World
 
 QUESTION = "Execute: npm test"
 
@@ -24,13 +21,6 @@ def ask(world, client, *numbers, own=None, **keys):
     for number in numbers:
         answer = world.push(client, request(number, **keys), BRIDGE, apns_id=own or str(uuid.uuid4()))
         equal(answer.status_code, 200, "the push")
-
-
-def clear(world, client, number, own=None):
-    body = {"aps": {"content-available": 1}, "clearApprovalId": f"approval-{number}"}
-    fields = {"apns_push_type": "background", "apns_priority": "5", "apns_id": own or str(uuid.uuid4())}
-    answer = world.push(client, body, BRIDGE, **fields)
-    equal(answer.status_code, 200, "the clear")
 
 
 def summaries(world):
@@ -84,45 +74,6 @@ def t59_summary(programs):
             equal(world.status()["summaries"], 0, "summaries after the kill")
 
 
-def t60_kills(programs):
-    """T60: killed at each step around the commits of a summary: there is one with the right number,
-    and none when the group is small."""
-    with World(programs) as world:
-        for step in range(1, 15):
-            session, numbers = f"s{step}", [100 * step + number for number in range(3)]
-            asking, clearing = str(uuid.uuid4()), str(uuid.uuid4())
-            with world.start().client() as client:
-                ask(world, client, *numbers[:2], session=session, project=session)
-            world.kill()
-            third = functools.partial(ask, world, session=session, project=session, own=asking)
-            survive(world, step, lambda client, n=numbers[2], send=third: send(client, n))
-            summed(world, f"3 approval requests for {session}")
-            world.kill()
-            survive(world, step, lambda client, n=numbers[2], own=clearing: clear(world, client, n, own))
-            summed(world)
-            with world.client() as client:
-                for number in numbers[:2]:
-                    clear(world, client, number)
-            wait_for(lambda: not world.items(), f"an empty display, step {step}")
-            world.kill()
-
-
-def survive(world, step, send):
-    """A gateway that ends at a step while a push and its summary are written; the sender repeats it
-    to the next one, which goes on."""
-    start_and_die(world, step)
-    try:
-        with world.client() as client:
-            send(client)
-        # What follows the answer, or the end.
-        wait_for(lambda: has_ended(world) or not world.status()["unfinished"], f"step {step}")
-    except (httpx.HTTPError, Failure):
-        wait_for(lambda: has_ended(world), f"the end of a gateway without an answer, step {step}")
-    world.kill()
-    with world.start().client() as client:
-        send(client)
-
-
 def older(programs):
     """A file of version 1, 2 or 5 is used on: known pushes stay known, and presses of its questions
     count."""
@@ -152,4 +103,4 @@ def older(programs):
                 summed(world, "3 approval requests for MyProject")
 
 
-STORIES = [t59_summary, t60_kills, older]
+STORIES = [t59_summary, older]

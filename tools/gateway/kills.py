@@ -9,7 +9,8 @@ import uuid
 import aioapns
 from aioapns.exceptions import MaxAttemptsExceeded
 
-from tools.gateway.world import DAYLY, Failure, World, equal, expect, is_large, size
+from tools.checks import Failure, equal, expect
+from tools.gateway.world import DAYLY, World, is_large, size
 
 COUNT, LARGE_COUNT = 300, 10_000
 KILLS, LARGE_KILLS = 20, 200

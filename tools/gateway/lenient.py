@@ -8,10 +8,11 @@ import time
 
 import pyapns_client
 
+from tools.checks import equal, expect, wait_for
 from tools.gateway.backend import Backend, once
-from tools.gateway.decisions import approval, configured, kill_at_steps, one
+from tools.gateway.decisions import approval, configured, one
 from tools.gateway.raw import RawClient
-from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, KEY_ID, TEAM, Sender, World, equal, expect, wait_for
+from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, KEY_ID, TEAM, Sender, World
 
 
 def t70_times(programs):
@@ -38,37 +39,6 @@ def t70_times(programs):
             token = world.sender.token(claims={"iat": value})
             answer = world.push(client, DAYLY_PUSH, authorization=f"bearer {token}")
             equal((answer.status_code, answer.headers.get("notibot-detail")), (status, None), name)
-
-
-def t71_same_second(programs):
-    """T71: aioapns: a second state of a Live Activity with the time of the first is shown; the
-    documented update, whose stale-date is long ago, is shown as stale."""
-
-    def state(status, **more):
-        content = {"status": status, "currentOperation": "Running tests..."}
-        return {"aps": {"timestamp": 1234567890, "event": "update", "content-state": content, **more}}
-
-    with World(programs) as world:
-        world.start()
-        for status in ("processing", "completed"):
-            (answer,) = world.send_with_aioapns([(world.tokens[BRIDGE], state(status))], topic=BRIDGE)
-            equal(answer.status, "200", status)
-        equal(world.shown(1)[0]["title"], "Completed", "the display")
-        stale = {"stale-date": 1234568190}
-        world.send_with_aioapns([(world.tokens[BRIDGE], state("processing", **stale))], topic=BRIDGE)
-        equal(world.pushes(1)[0]["remarks"][0]["place"], "aps.stale-date", "the remark")
-        wait_for(lambda: world.shown(1)[0]["title"] == "Processing (stale)", "the stale state")
-        start = {**state("new", **stale), "activityId": "2"}
-        start["aps"]["event"] = "start"
-        world.send_with_aioapns([(world.tokens[BRIDGE], start)], topic=BRIDGE)
-        equal(world.pushes(1)[0]["verdict"], "outdated", "a stale start")
-        world.shown(1)
-        # Back and forth, without an id: equal content is no repetition.
-        with world.client() as client:
-            for status in ("first", "second", "first"):
-                answer = world.push(client, state(status), topic=BRIDGE, apns_id=None)
-                equal(answer.status_code, 200, status)
-        wait_for(lambda: world.shown(1)[0]["title"] == "First", "the last state")
 
 
 def t72_token_bytes(programs):
@@ -190,19 +160,12 @@ def t74_commands(programs):
         equal(json.loads(world.run("push", "--sample", "codingbridge/clear")), {"verdict": "removed"}, "the clear")
 
 
-def reporting(world):
-    """The profile makes dismissals decisions."""
-    category = '"callback": "codingbridge", "fields"'
-    world.change_profile("codingbridge", lambda text: text.replace(category, '"dismissal": true, ' + category))
-
-
 def t75_dismissals(programs):
-    """T75: a dismissal is a decision if the profile says so; one of a group that is read together
-    takes the group along."""
+    """T75: a dismissal is a decision if the profile says so."""
     answers = once()
     with Backend(answers) as backend, World(programs, configured(backend)) as world:
-        reporting(world)
-        world.change_profile("dayly", lambda text: text.replace('"app"', '"readTogether": true, "app"'))
+        category = '"callback": "codingbridge", "fields"'
+        world.change_profile("codingbridge", lambda text: text.replace(category, '"dismissal": true, ' + category))
         with world.start().client() as client:
             equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the push")
             world.shown(1)
@@ -211,21 +174,7 @@ def t75_dismissals(programs):
             equal(content["action"], "com.apple.UNNotificationDismissActionIdentifier", "the action")
             equal((content["fields"]["requestId"], content.get("approved")), ("approval-1", None), "the decision")
             wait_for(lambda: not world.status()["decisions"], "the end of the decision")
-            for group in ("g1", "g1", "g1", "g2"):
-                world.push(client, {"aps": {"alert": group, "thread-id": group, "badge": 4}})
-            first = world.shown(4)[0]
-            world.ask("dismiss", item=first["item"])
-            wait_for(lambda: [item["text"] for item in world.items()] == ["g2"], "the group leaves")
-            equal(world.status()["badges"][DAYLY], 4, "the badge")
-            world.ask("dismiss", item=world.shown(1)[0]["item"])
-            wait_for(lambda: world.status()["badges"][DAYLY] == 0, "the badge")
         equal(len(backend.requests), 1, "callbacks")
 
 
-def t76_kills(programs):
-    """T76: killed at each step around the commits of a dismissal: one decision for each, none
-    lost."""
-    kill_at_steps(programs, lambda world, item: world.ask("dismiss", item=item["item"]), reporting)
-
-
-STORIES = [t70_times, t71_same_second, t72_token_bytes, t73_remarks, t74_commands, t75_dismissals, t76_kills]
+STORIES = [t70_times, t72_token_bytes, t73_remarks, t74_commands, t75_dismissals]

@@ -2,12 +2,10 @@
 
 import json
 import os
-import subprocess
 import time
-import urllib.error
-import urllib.request
 
-from tools.gateway.world import BRIDGE, DAYLY, World, equal, expect, wait_for
+from tools.checks import equal, expect, wait_for
+from tools.gateway.world import BRIDGE, DAYLY, World
 
 APPROVAL = {
     "aps": {
@@ -38,7 +36,6 @@ COMPLETE = {
     "sessionId": "session-789",
     "type": "complete",
 }
-CLEAR = {"aps": {"content-available": 1}, "clearApprovalId": "approval-123", "reason": "approved_on_other_device"}
 FILE = {
     "Simulator Target Bundle": BRIDGE,
     "aps": {
@@ -133,27 +130,6 @@ def t31_collapse(programs):
             equal(world.shown(1)[0]["text"], "six", "a new item")
 
 
-def t32_clear(programs):
-    """T32: a clear after, before and without its push, twice, and while the board is away."""
-    with World(programs) as world, world.start().client() as client:
-
-        def push(payload):
-            equal(world.push(client, payload, topic=BRIDGE).status_code, 200, "a push")
-            return world.pushes(1)[0]["verdict"]
-
-        equal(push(CLEAR), "nothing", "unknown")
-        equal(push(APPROVAL), "clearedBefore", "the reordered push")
-        other = {**APPROVAL, "requestId": "approval-7"}
-        equal(push(other), "shown", "another")
-        world.shown(1)
-        world.ask("unplug")
-        equal(push({**CLEAR, "clearApprovalId": "approval-7"}), "removed", "while unplugged")
-        equal(push({**CLEAR, "clearApprovalId": "approval-7"}), "nothing", "twice")
-        world.ask("plug")
-        equal(push(QUESTION), "shown", "a question")
-        equal([item["title"] for item in world.shown(1)], ["Claude has a question"], "the display")
-
-
 def t33_activity(programs):
     """T33: an activity is one item with its last state; its end removes it."""
     with World(programs) as world, world.start().client() as client:
@@ -226,22 +202,6 @@ def t35_expiration(programs):
         equal(verdict(0), "notStored", "without a board")
 
 
-def t36_groups(programs):
-    """T36, T37: groups whose ids share a prefix stay apart; a badge of 0 clears its topic only."""
-    with World(programs) as world, world.start().client() as client:
-        prefix = "6f1c1f0e-5bd5-4c34-9c2e-"
-        for number in (1, 2):
-            world.push(client, {"aps": {"alert": "a", "badge": number, "thread-id": f"{prefix}{number:012}"}})
-        world.push(client, {"aps": {"alert": "b", "badge": 4}}, topic=BRIDGE)
-        items = world.shown(3)
-        expect(items[0]["grp"] != items[1]["grp"], "two groups became one")
-        equal(world.status()["badge"], 6, "the badge")
-        world.push(client, {"aps": {"badge": 0}})
-        wait_for(lambda: len(world.items()) == 1, "the clear")
-        equal(world.shown(1)[0]["text"], "b", "the item of the other topic")
-        equal(world.status()["badges"], {DAYLY: 0, BRIDGE: 4}, "the badges")
-
-
 def t38_texts(programs):
     """T38: long and hostile texts are cut and cleaned; the device accepts all."""
     with World(programs) as world, world.start().client() as client:
@@ -257,70 +217,4 @@ def t38_texts(programs):
         expect(items[1]["text"].rstrip("…").endswith("👨‍👩‍👧‍👦"), "a family was split")
 
 
-def publish(world, path, body=b"", method="POST", **headers):
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{world.http_port}{path}",
-        data=body,
-        method=method,
-        headers={name.replace("_", "-"): value for name, value in headers.items()},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
-def ntfy(programs):
-    """Publishing as with ntfy: curl -d, headers, a sequence that is replaced and deleted."""
-    with World(programs) as world:
-        world.start()
-        done = subprocess.run(
-            ["curl", "-s", "-d", "build done", f"http://127.0.0.1:{world.http_port}/mytopic"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        answer = json.loads(done.stdout)
-        equal((answer["event"], answer["topic"], answer["message"]), ("message", "mytopic", "build done"), "the answer")
-        equal(
-            publish(world, "/mytopic", b"50 %", Title="CI", Priority="5", Tags="main", X_Sequence_ID="job")[0],
-            200,
-            "a job",
-        )
-        equal(publish(world, "/mytopic/job", b"100 %", Title="CI")[0], 200, "its next state")
-        items = [brief(item) for item in world.shown(2)]
-        equal(
-            [(item["app"], item["title"], item["text"]) for item in items],
-            [("mytopic", "", "build done"), ("mytopic", "CI", "100 %")],
-            "the items",
-        )
-        equal(publish(world, "/mytopic/job", method="DELETE")[0], 200, "the deletion")
-        wait_for(lambda: len(world.items()) == 1, "the deletion on the display")
-        for path, headers, status in [
-            ("/a/b/c", {}, 404),
-            ("/t", {"Priority": "9"}, 400),
-            ("/t", {"Origin": "http://x"}, 403),
-            ("/t", {"Host": "evil.example"}, 403),
-            ("/t", {"Host": "127.0.0.1:80.evil.example"}, 403),
-            ("/t", {"Sec-Fetch-Site": "cross-site"}, 403),
-            ("/v1/status", {}, 400),
-        ]:
-            code, text = publish(world, path, b"x", **headers)
-            equal(code, status, f"{path} {headers}")
-        # Commands have the socket only.
-        expect("boardUp" not in text, "the status is open to all")
-        equal(publish(world, "/healthz", method="GET")[0], 200, "the health")
-
-
-STORIES = [
-    t2_codingbridge,
-    t31_collapse,
-    t32_clear,
-    t33_activity,
-    t34_mute,
-    t35_expiration,
-    t36_groups,
-    t38_texts,
-    ntfy,
-]
+STORIES = [t2_codingbridge, t31_collapse, t33_activity, t34_mute, t35_expiration, t38_texts]

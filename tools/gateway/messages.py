@@ -4,9 +4,10 @@ import json
 
 import httpx
 
+from tools.checks import equal, wait_for
 from tools.gateway.backend import Backend, once
 from tools.gateway.decisions import one, press, texts
-from tools.gateway.world import World, equal, wait_for
+from tools.gateway.world import World
 
 # The examples of ntfy's documentation, with other addresses.
 SHORT = "view, Open portal, {url}, clear=true; http, Turn down, {url}, body='{{\"temperature\": 65}}'"

@@ -13,9 +13,10 @@ import time
 
 import httpx
 
+from tools.checks import Failure, NotRun, equal, expect, wait_for
 from tools.gateway.clients import program
 from tools.gateway.decisions import texts
-from tools.gateway.world import LIMIT_S, ROOT, Failure, NotRun, World, equal, expect, wait_for
+from tools.gateway.world import LIMIT_S, ROOT, World
 
 CLIENTS = os.path.join(os.path.dirname(__file__), "ntfy_clients.py")
 # What Grafana sends, from its documentation of webhooks.
@@ -69,6 +70,8 @@ REFUSED = [
     (["-d", "x"], "/docs", 400, 40010),
     (["-d", '{"title":"T","message":"gotify"}'], "/message?token=x", 404, 40401),
     (["-d", "x", "-H", "Origin: http://x"], "/t", 403, 40301),
+    (["-d", "x", "-H", "Host: 127.0.0.1:80.evil.example"], "/t", 403, 40301),
+    (["-d", "x", "-H", "Sec-Fetch-Site: cross-site"], "/t", 403, 40301),
     ([], "/t/json", 404, 40401),
     (["-X", "DELETE"], "/t", 404, 40401),
     (["-X", "PATCH"], "/t", 404, 40401),

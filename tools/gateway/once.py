@@ -5,14 +5,12 @@ import json
 import multiprocessing
 import signal
 import socket
-import subprocess
 import uuid
 
-import httpx
-
+from tools.checks import equal, expect, wait_for
 from tools.gateway.burst import Burst
 from tools.gateway.raw import RawClient
-from tools.gateway.world import DAYLY, DAYLY_PUSH, LIMIT_S, World, equal, expect, wait_for
+from tools.gateway.world import DAYLY_PUSH, World
 
 
 def second(programs):
@@ -52,46 +50,6 @@ def t25_again(programs):
             equal(world.push(client, DAYLY_PUSH, apns_id=own).status_code, 200, "after the restart")
             equal(world.pushes(1)[0]["verdict"], "duplicate", "its verdict")
             equal([item["text"] for item in marked(world, client, 1)], ["marker"], "the display")
-
-
-def t21_kills(programs):
-    """T21, T22: killed at each step of its commits, the sender repeats: each push is shown once."""
-    with World(programs) as world:
-        for step in range(1, 9):
-            own = str(uuid.uuid4())
-            world.start({"NOTIBOT_KILL_AT_STEP": str(step)})
-            body = {"aps": {"alert": f"push {step}"}}
-            # It dies before or after its answer; the sender then repeats.
-            for _attempt in range(5):
-                try:
-                    with world.client() as client:
-                        answer = world.push(client, body, apns_id=own)
-                        equal(answer.status_code, 200, "the answer")
-                        break
-                except (httpx.TransportError, OSError):
-                    equal(world.kill(), -signal.SIGKILL, "the process ended")
-                    world.start()
-            items = wait_for(lambda count=step: settled(world, count), f"step {step}")
-            equal(
-                sorted(item["text"] for item in items), sorted(f"push {n}" for n in range(1, step + 1)), f"step {step}"
-            )
-            world.kill()
-
-
-def settled(world, count):
-    """The items, once so many are shown; starts the gateway again if it died."""
-    if world.process.poll() is not None:
-        world.kill()
-        world.start()
-    try:
-        return world.shown(count)
-    except Exception:
-        # It died during the question: its sockets close before it can be waited for.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            world.process.wait(LIMIT_S)
-        if world.process.poll() is None:
-            raise
-        return None
 
 
 def t20_end(programs):
@@ -138,18 +96,6 @@ def t18_limits(programs):
             equal((reply.status, reply.reason), ("400", "IdleTimeout"), "the slow body")
             equal(read_end(extra), b"", "the silent client beyond the limit")
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client, later")
-
-
-def t17_burst(programs):
-    """T17: aioapns sends 500 at once on a new connection: each is shown once."""
-    with World(programs) as world:
-        world.start()
-        answers = world.send_with_aioapns(
-            [(world.tokens[DAYLY], {"aps": {"alert": f"{number}"}}) for number in range(500)]
-        )
-        equal({answer.status for answer in answers}, {"200"}, "the answers")
-        items = world.shown(500)
-        equal(len({item["text"] for item in items}), 500, "different texts")
 
 
 def t17_unread(programs):
@@ -234,4 +180,4 @@ def t16_resets(programs):
         equal(texts, list(range(2 * count)), "the display")
 
 
-STORIES = [second, t25_again, t21_kills, t20_end, t18_limits, t16_resets, t17_burst, t17_unread]
+STORIES = [second, t25_again, t20_end, t18_limits, t16_resets, t17_unread]

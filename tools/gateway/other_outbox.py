@@ -9,8 +9,9 @@ import sqlite3
 import subprocess
 import uuid
 
+from tools.checks import equal, expect
 from tools.gateway.decisions import approval
-from tools.gateway.world import BRIDGE, DAYLY, World, equal, expect
+from tools.gateway.world import BRIDGE, DAYLY, World
 
 FILES = ("", "-wal", "-shm")
 

@@ -3,13 +3,13 @@
 import contextlib
 import json
 import os
-import subprocess
 import uuid
 
+from tools.checks import Failure, equal, expect, wait_for
 from tools.gateway.backend import Backend, once
 from tools.gateway.decisions import approval, configured, press
-from tools.gateway.disk import PUSHES_LIMIT, TEXT, fill, health
-from tools.gateway.world import BRIDGE, Failure, World, equal, expect, wait_for
+from tools.gateway.disk import PUSHES_LIMIT, TEXT, fill, health, mounted
+from tools.gateway.world import BRIDGE, World
 
 DISK_BYTES = 1 << 20
 
@@ -17,18 +17,9 @@ DISK_BYTES = 1 << 20
 @contextlib.contextmanager
 def own_disk(world):
     """Moves the gateway's own file to a file system of its own, behind a symbolic link."""
-    mount = os.path.join(world.path, "own")
-    os.mkdir(mount)
-    options = ["-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0700", "tmpfs", mount]
-    if subprocess.run(["mount", *options], capture_output=True).returncode != 0:
-        raise Failure("a file system cannot be mounted; run this as root")
-    try:
+    with mounted(world, DISK_BYTES) as mount:
         os.symlink(os.path.join(mount, "gateway.sqlite"), os.path.join(world.folder, "gateway.sqlite"))
         yield mount
-    finally:
-        if world.process:
-            world.kill()
-        subprocess.run(["umount", mount], check=True)
 
 
 def t28_own_file(programs):

@@ -5,8 +5,9 @@ import os
 import re
 import signal
 
+from tools.checks import equal, expect, wait_for
 from tools.gateway.backend import Backend
-from tools.gateway.world import DAYLY, DAYLY_PUSH, LUCIFER, World, equal, expect, reason, wait_for
+from tools.gateway.world import DAYLY, DAYLY_PUSH, LUCIFER, World, reason
 
 
 def state(world, name):

@@ -12,9 +12,10 @@ import subprocess
 
 import httpx
 
+from tools.checks import NotRun, equal, expect, wait_for
 from tools.gateway.backend import Backend
 from tools.gateway.decisions import approval, configured, press
-from tools.gateway.world import BRIDGE, DAYLY_PUSH, LIMIT_S, NotRun, World, equal, expect, wait_for
+from tools.gateway.world import BRIDGE, DAYLY_PUSH, LIMIT_S, World
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 F_SETPIPE_SZ = 1031

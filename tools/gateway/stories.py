@@ -4,17 +4,14 @@
 import argparse
 import os
 import sys
-import time
-import traceback
 
+from tools import checks
 from tools.gateway import (
-    ble,
     certificates,
     clients,
     confirming,
     decisions,
     disk,
-    firmware,
     floods,
     grouping,
     kills,
@@ -32,49 +29,30 @@ from tools.gateway import (
     trust,
     wire,
 )
-from tools.gateway.world import Failure, NotRun, last_reports
+from tools.gateway.world import LARGE_LIMIT_S, last_reports
 
-STORIES = (
-    wire.STORIES
-    + clients.STORIES
-    + trust.STORIES
-    + certificates.STORIES
-    + meaning.STORIES
-    + lenient.STORIES
-    + once.STORIES
-    + decisions.STORIES
-    + confirming.STORIES
-    + grouping.STORIES
-    + messages.STORIES
-    + ntfy.STORIES
-    + registration.STORIES
-    + floods.STORIES
-    + disk.STORIES
-    + other_outbox.STORIES
-    + own_file.STORIES
-    + standing.STORIES
-    + speakers.STORIES
-    + firmware.STORIES
-    + ble.STORIES
-    + lasting.STORIES
-    + kills.STORIES
+MODULES = (
+    *(wire, clients, trust, certificates, meaning, lenient, once, decisions, confirming, grouping, messages, ntfy),
+    *(registration, floods, disk, other_outbox, own_file, standing, speakers, lasting, kills),
 )
 # Those that wait for the gateway's own time limits, or start it many times.
 LONG = {
     certificates.t85_kept_elsewhere,
     certificates.t86_start,
     once.t18_limits,
-    once.t21_kills,
     once.t16_resets,
     decisions.t44_kills,
-    lenient.t76_kills,
     confirming.t58_kills,
-    grouping.t60_kills,
     ntfy.ntfy_delays,
     kills.t23_loop,
     lasting.t24_absent,
     lasting.t27_queue,
 }
+
+
+def perform(story, programs):
+    last_reports.lines.clear()
+    return checks.perform(story, programs, note=last_reports.__str__)
 
 
 def main():
@@ -87,36 +65,11 @@ def main():
     options = parser.parse_args()
     if options.large:
         os.environ["NOTIBOT_LARGE"] = "1"
-    required = os.environ.get("NOTIBOT_RIG_REQUIRE", "").split(",")
-    chosen = [story for story in STORIES if options.filter in story.__name__ and not (options.short and story in LONG)]
-    if not chosen:
-        sys.exit("gateway-test: no story has this name")
-    failed, left_out = [], []
-    for story in chosen:
-        began = time.monotonic()
-        last_reports.lines.clear()
-        try:
-            story((options.notibot, options.gateway))
-            verdict = "ok  "
-        except NotRun as reason:
-            verdict = "skip"
-            left_out.append(f"{story.__name__}: not run: {reason}")
-            if reason.name in required:
-                verdict = "FAIL"
-                failed.append(f"{story.__name__}: NOTIBOT_RIG_REQUIRE lists {reason.name}")
-        except Failure as failure:
-            verdict = "FAIL"
-            failed.append(f"{story.__name__}: {failure}{last_reports}")
-        except Exception:
-            verdict = "FAIL"
-            failed.append(f"{story.__name__}: {traceback.format_exc()}{last_reports}")
-        print(f"{verdict} {time.monotonic() - began:6.1f} s  {story.__doc__}", flush=True)
-    for line in left_out + failed:
-        print(line)
-    passed = len(chosen) - len({line.partition(":")[0] for line in left_out + failed})
-    print(f"{passed} of {len(chosen)} stories passed" + (f", {len(left_out)} not run" if left_out else ""))
-    sys.exit(1 if failed else 0)
+        checks.limit_s = LARGE_LIMIT_S
+    chosen = checks.chosen((story for module in MODULES for story in module.STORIES), options.filter)
+    programs = options.notibot, options.gateway
+    return checks.finish([perform(story, programs) for story in chosen if not (options.short and story in LONG)])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -19,6 +19,7 @@ from aioapns.connection import APNsProductionClientProtocol
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tools.checks import equal, expect, wait_for
 from tools.emulator import Emulator
 
 
@@ -56,22 +57,8 @@ DAYLY_PUSH = {
     "group_id": "g1",
     "type": "new_photos",
 }
-# Ends a hang; no verdict depends on it.
+# They end a hang; no verdict depends on them.
 LIMIT_S, LARGE_LIMIT_S = 60, 900
-# Of a value in a message, in characters.
-WORDS_LIMIT = 1000
-
-
-class Failure(Exception):
-    """A story that did not end as it has to."""
-
-
-class NotRun(Exception):
-    """A story that needs what is not there; `name` is that of NOTIBOT_RIG_REQUIRE."""
-
-    def __init__(self, name, reason):
-        super().__init__(reason)
-        self.name = name
 
 
 def is_large():
@@ -82,28 +69,6 @@ def is_large():
 def size(name, usual, large):
     """How much of something a story has; the environment variable `name` decides first."""
     return int(os.environ.get(name, large if is_large() else usual))
-
-
-def expect(claim, words):
-    if not claim:
-        raise Failure(words)
-
-
-def equal(found, expected, what):
-    shown, wanted = (repr(value)[:WORDS_LIMIT] for value in (found, expected))
-    expect(found == expected, f"{what}: {shown}, expected {wanted}")
-
-
-def wait_for(condition, what, limit_s=LIMIT_S):
-    """The first true value of `condition`."""
-    limit = LARGE_LIMIT_S if is_large() else limit_s
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise Failure(f"waited {limit} s: {what}")
 
 
 class Sender:
@@ -128,18 +93,13 @@ class Sender:
 class World:
     """Used as a context. The gateway is started by `start`, and can be killed and started again.
 
-    `board` is the port of another display than the emulator; `emulator` has options of the
-    emulator, and `has_att` gives it a socket for BLE's bearer. `confirms`: whether answers need the
-    second press that the profile asks for.
+    `emulator` has options of the emulator. `confirms`: whether answers need the second press that
+    the profile asks for.
     """
 
-    def __init__(
-        self, programs, configuration=(), topics=TOPICS, board=None, emulator=(), has_att=False, confirms=False
-    ):
+    def __init__(self, programs, configuration=(), emulator=(), confirms=False):
         self.notibot, self.gateway = programs
-        self.board = board
-        self.emulator_options, self.has_att = emulator, has_att
-        self.confirms = confirms
+        self.emulator_options, self.confirms = emulator, confirms
         self.configuration = {
             "port": "auto",
             "apns": "127.0.0.1:0",
@@ -147,7 +107,6 @@ class World:
             "pushesPerMinute": 0,
             **dict(configuration),
         }
-        self.topics = topics
         self.process = self.emulator = None
 
     def __enter__(self):
@@ -164,27 +123,19 @@ class World:
         self.folder = os.path.join(self.path, "gateway")
         self.sender = Sender()
         self.log = open(os.path.join(self.path, "log"), "ab")
-        self.emulator = Emulator(self.notibot, *self.emulator_options, has_att=self.has_att)
+        self.emulator = Emulator(self.notibot, *self.emulator_options)
         profiles = os.path.join(ROOT, "samples", "gateway")
         names = ["codingbridge", "dayly", "lucifer", "default"]
         self.run("init", *[word for name in names for word in ("--profile", os.path.join(profiles, name + ".json"))])
         if not self.confirms:
             self.change_profile("codingbridge", lambda text: text.replace('"confirm": true', '"confirm": false'))
-        with open(os.path.join(self.folder, "gateway.json"), "w") as file:
-            json.dump(self.configuration, file)
+        self.configure({})
         self.key_path = os.path.join(self.path, "AuthKey.p8")
         with open(self.key_path, "w") as file:
             file.write(self.sender.pem)
-        self.run(
-            "trust",
-            "--team",
-            TEAM,
-            "--key-id",
-            KEY_ID,
-            *[word for topic in self.topics for word in ("--topic", topic)],
-            self.key_path,
-        )
-        self.tokens = {topic: self.new_token(topic) for topic in self.topics}
+        topics = [word for topic in TOPICS for word in ("--topic", topic)]
+        self.run("trust", "--team", TEAM, "--key-id", KEY_ID, *topics, self.key_path)
+        self.tokens = {topic: self.new_token(topic) for topic in TOPICS}
 
     def __exit__(self, kind, *_):
         if self.process:
@@ -199,7 +150,7 @@ class World:
 
     @property
     def link(self):
-        return self.board or self.emulator.link
+        return self.emulator.link
 
     # The gateway's program.
 
@@ -219,6 +170,11 @@ class World:
         self.log.flush()
         equal(done.returncode, status, f"{words[0]} ended")
         return done
+
+    def configure(self, keys):
+        """Before the start: the keys in addition to those that it has."""
+        with open(os.path.join(self.folder, "gateway.json"), "w") as file:
+            json.dump({**self.configuration, **keys}, file)
 
     def change_profile(self, name, change):
         """Before the start."""

@@ -28,10 +28,11 @@ from collections.abc import Callable, Sequence
 
 import aioapns
 
+from tools.checks import equal, wait_for
 from tools.gateway.backend import Backend
 from tools.gateway.burst import Burst
 from tools.gateway.decisions import approval, configured, press, texts
-from tools.gateway.world import BRIDGE, DAYLY, World, equal, wait_for
+from tools.gateway.world import BRIDGE, DAYLY, World
 from tools.measure.runs import forward
 
 ROUNDS = 5
