@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 
+from tools.checks import Failure
 from tools.emulator import Emulator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,10 +23,6 @@ ANSWER_SECONDS = 30
 STORIES: list[Callable] = []
 
 
-class Failed(Exception):
-    """The program is wrong."""
-
-
 def story(function: Callable) -> Callable:
     STORIES.append(function)
     return function
@@ -33,7 +30,7 @@ def story(function: Callable) -> Callable:
 
 def expect(what: str, actual, expected) -> None:
     if actual != expected:
-        raise Failed(f"{what} is {actual!r}, expected {expected!r}")
+        raise Failure(f"{what} is {actual!r}, expected {expected!r}")
 
 
 def expect_failure(what: str, actual: int, errors: str, code: int | tuple[int, ...], text: str) -> None:
@@ -41,7 +38,7 @@ def expect_failure(what: str, actual: int, errors: str, code: int | tuple[int, .
     lines = [line for line in errors.splitlines() if line.startswith("notibot: ")]
     codes = code if isinstance(code, tuple) else (code,)
     if actual not in codes or len(lines) != 1 or text not in lines[0] or ";" not in lines[0]:
-        raise Failed(f"{what} ended with {actual}, not {code} and '{text}': {errors}")
+        raise Failure(f"{what} ended with {actual}, not {code} and '{text}': {errors}")
 
 
 class Child:
@@ -63,10 +60,10 @@ class Child:
         name = shlex.join(self.process.args[2:])
         while b"\n" not in self._bytes:
             if not select.select([self.process.stdout], [], [], LIMIT_SECONDS)[0]:
-                raise Failed(f"{name} printed nothing for {LIMIT_SECONDS} s")
+                raise Failure(f"{name} printed nothing for {LIMIT_SECONDS} s")
             read = self.process.stdout.read(65536)
             if not read:
-                raise Failed(f"{name} ended with {self.process.wait(LIMIT_SECONDS)}")
+                raise Failure(f"{name} ended with {self.process.wait(LIMIT_SECONDS)}")
             self._bytes += read
         line, _, self._bytes = self._bytes.partition(b"\n")
         return json.loads(line)

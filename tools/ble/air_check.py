@@ -7,15 +7,14 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from tools import checks
 from tools.ble import air_commands
 from tools.ble.air_bench import (
     LIMIT_SECONDS,
@@ -24,12 +23,12 @@ from tools.ble.air_bench import (
     Bench,
     Child,
     Client,
-    Failed,
     expect,
     expect_failure,
     silent_adapter,
     story,
 )
+from tools.checks import Failure
 from tools.emulator import Emulator
 
 ADDRESS = "F0:01:02:03:04:05"
@@ -51,12 +50,14 @@ def suite_over_the_air(notibot: str, adapters: list[str] | None = None) -> str:
         words = ("test", "-p", port, "--server", "own", "--control", bench.emulator.control.path, "--json", "-")
         ended = bench.run(*words)
         if ended.returncode:
-            raise Failed(f"test -p {port} ended with {ended.returncode}: {ended.stderr[-2000:]} {ended.stdout[-3000:]}")
+            raise Failure(
+                f"test -p {port} ended with {ended.returncode}: {ended.stderr[-2000:]} {ended.stdout[-3000:]}"
+            )
         report = json.loads(ended.stdout)
         expect("the port of the report", report["port"], port)
         passed = sum(case["outcome"] == "passed" for case in report["cases"])
         if passed < CASES_AT_LEAST:
-            raise Failed(f"only {passed} cases were run")
+            raise Failure(f"only {passed} cases were run")
         return f"{passed} cases"
 
 
@@ -171,18 +172,6 @@ def failures(notibot: str) -> str:
         return f"{len(table)} commands"
 
 
-def passes(test: Callable, *arguments) -> bool:
-    """Runs a story, and prints its result."""
-    start = time.monotonic()
-    try:
-        detail, outcome = test(*arguments), "passed"
-    except (Exception, SystemExit) as error:
-        detail, outcome = f"{error or repr(error)}", "FAILED"
-    title = re.sub(r"\s+", " ", test.__doc__).rstrip(".")
-    print(f"{outcome} {time.monotonic() - start:6.1f} s  {title}{': ' if detail else ''}{detail}", flush=True)
-    return outcome == "passed"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/dev ble-air", description=__doc__)
     parser.add_argument("--notibot", default="notibot", help="the program")
@@ -198,13 +187,13 @@ def main() -> int:
         python.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT / "python"))} exec {sys.executable} "$@"\n')
         python.chmod(0o755)
         os.environ["NOTIBOT_PYTHON"] = str(python)
-        chosen = [test for test in STORIES if arguments.filter in test.__name__]
+        chosen = checks.chosen(STORIES, arguments.filter)
         # A measurement has the computer for itself.
-        failed = sum(not passes(test, notibot) for test in chosen if test is air_commands.figures)
+        results = [checks.perform(test, notibot) for test in chosen if test is air_commands.figures]
         with concurrent.futures.ThreadPoolExecutor(LANES) as pool:
             others = [test for test in chosen if test is not air_commands.figures]
-            failed += sum(pool.map(lambda test: not passes(test, notibot), others))
-    return 1 if failed else 0
+            results += pool.map(lambda test: checks.perform(test, notibot), others)
+    return checks.finish(results)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ import json
 import statistics
 import time
 
-from tools.ble.air_bench import AlteredDevice, Bench, Client, Failed, expect, silent_adapter, story
+from tools.ble.air_bench import AlteredDevice, Bench, Client, expect, silent_adapter, story
+from tools.checks import Failure
 
 ADDRESS, OTHER_ADDRESS = "F0:01:02:03:04:05", "F0:01:02:03:04:06"
 # Of a figure.
@@ -63,7 +64,7 @@ def both_bearers(notibot: str) -> str:
         words = ("test", "-p", bench.emulator.port, *control, "--filter", "^ATT-1[0-2]/", "--json", "-")
         ended = bench.run(*words, "--also", also)
         if ended.returncode:
-            raise Failed(f"it ended with {ended.returncode}: {ended.stderr[-3000:]}")
+            raise Failure(f"it ended with {ended.returncode}: {ended.stderr[-3000:]}")
         comparison = json.loads(ended.stdout)["comparison"]
         expect("the differences", comparison["differences"], [])
         expect("the bearers", comparison["bearers"], [bench.emulator.port, also])
@@ -73,7 +74,7 @@ def both_bearers(notibot: str) -> str:
         lines = ended.stdout.splitlines()
         first = next(index for index, line in enumerate(lines) if line.startswith("Differences: "))
         if lines[first].startswith("Differences: 0") or "NTF-2/" not in lines[first + 1]:
-            raise Failed("\n".join(lines[first:]))
+            raise Failure("\n".join(lines[first:]))
         return f"{comparison['compared']} cases"
 
 

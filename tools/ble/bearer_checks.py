@@ -3,7 +3,7 @@
 import asyncio
 
 from tools.ble.bench import Bench
-from tools.ble.checks import check, connected, discover, expect, expect_error, le, notification
+from tools.ble.checks import check, connected, discover, expect, le, notification
 
 
 @check("ATT-17")
@@ -70,18 +70,6 @@ async def reconnect_while_subscribed(bench: Bench):
     expect("Count after a write", await again.read_count(), before + 1)
 
 
-@check("ATT-3, ATT-14")
-async def parts_end_with_connection(bench: Bench):
-    """An interrupted long write is not applied."""
-    found = await connected(bench)
-    before = await found.read_count()
-    await found.client.raw(b"\x16" + le(found.data) + b"\0\0" + notification("broken off"))
-    await found.client.disconnect()
-    again = await connected(bench)
-    expect("Execute", await again.client.raw("1801"), b"\x19")
-    expect("Count", await again.read_count(), before)
-
-
 @check("ATT-3, ATT-17")
 async def two_centrals(bench: Bench):
     """Two centrals share the store and nothing else."""
@@ -99,21 +87,6 @@ async def two_centrals(bench: Bench):
     expect("Count after the reader has gone", await writer.read_count(), before + 1)
 
 
-@check("NTF-21, NTF-23, NTF-24")
-async def identity(bench: Bench):
-    """An id needs its src; the same again changes nothing."""
-    found = await connected(bench)
-    before = await found.read_count()
-    member = f',"id":7,"src":{bench.next_source()}'
-    await expect_error("an id without src", 0x80, found.write(notification("x", more=',"id":7')))
-    await found.write(notification("first", more=member))
-    await found.write(notification("first", more=member))
-    await expect_error("other bytes of the same rev", 0x81, found.write(notification("other", more=member)))
-    expect("Count", await found.read_count(), before + 1)
-    await found.write(notification("", more=member + ',"ev":"r"'))
-    expect("Count after the removal", await found.read_count(), before)
-
-
 @check("NTF-11, ATT-17", control=True)
 async def data_events(bench: Bench):
     """A dismissal is notified on Data if it fits, and not at all at MTU 23."""
@@ -128,21 +101,6 @@ async def data_events(bench: Bench):
     expect("the event", event, b"\x1b" + le(found.data) + f'{{"ev":"dismissed","item":{item}}}'.encode())
     await narrow.read_count()
     expect("notified at MTU 23", narrow.client.audit.notifications, [])
-
-
-@check("NTF-10", control=True)
-async def saturates(bench: Bench):
-    """Count stops at 65535, and is notified once there."""
-    found = await connected(bench)
-    await bench.command(command="clear")
-    await bench.command(command="fill", count=65534)
-    await found.subscribe(found.count_cccd)
-    expect("Count", await found.read_count(), 65534)
-    await found.write(notification("65535"))
-    await found.write(notification("65536"))
-    expect("the counts notified", await found.counts(), [65535])
-    expect("Count", await found.read_count(), 65535)
-    await bench.command(command="fill", count=0)
 
 
 @check("ATT-3, NTF-12", control=True)

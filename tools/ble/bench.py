@@ -5,7 +5,6 @@ A record on the socket is a u16 length, little-endian, and one PDU; one connecti
 
 import asyncio
 import json
-import random
 
 from bumble.controller import Controller
 from bumble.device import Connection, Device
@@ -109,10 +108,6 @@ class Bench:
         await self.peripheral.start_advertising(advertising_interval_min=1.0)
         connection = await asyncio.wait_for(self.centrals[central].connect(self.peripheral.random_address), PATIENCE)
         return Client(connection, await asyncio.wait_for(self._new.get(), PATIENCE))
-
-    def next_source(self) -> int:
-        """A unique writer, because the device may have run before."""
-        return random.randrange(1, 1 << 32)
 
     async def command(self, **request) -> dict:
         """Asks the emulator's control socket."""

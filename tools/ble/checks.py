@@ -10,6 +10,7 @@ from bumble.core import UUID
 from bumble.gatt import Characteristic
 
 from tools.ble.bench import Bench, Client
+from tools.checks import Failure
 
 SERVICE = UUID("4fafc201-1fb5-459e-8fcc-c5c9c331914b")
 COUNT = UUID("beb5483e-36e1-4688-b7f5-ea07361b26a8")
@@ -17,10 +18,6 @@ DATA = UUID("1c95d5e3-d8f7-413a-bf3d-7a2e5d7be87e")
 CCCD = UUID.from_16_bits(0x2902)
 
 CHECKS = []
-
-
-class Failed(Exception):
-    """The device is wrong."""
 
 
 def check(rules: str, control: bool = False):
@@ -38,7 +35,7 @@ def check(rules: str, control: bool = False):
 def expect(what: str, actual, expected):
     if actual != expected:
         actual, expected = (value.hex() if isinstance(value, bytes) else value for value in (actual, expected))
-        raise Failed(f"{what} is {actual}, expected {expected}")
+        raise Failure(f"{what} is {actual}, expected {expected}")
 
 
 async def expect_error(what: str, code: int, awaitable):
@@ -47,7 +44,7 @@ async def expect_error(what: str, code: int, awaitable):
         await asyncio.wait_for(awaitable, 5)
     except ATT_Error as error:
         return expect(f"the error of {what}", error.error_code, code)
-    raise Failed(f"{what} succeeds, expected error {code:02x}")
+    raise Failure(f"{what} succeeds, expected error {code:02x}")
 
 
 def notification(text: str, length: int = 0, more: str = "") -> bytes:

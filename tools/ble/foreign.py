@@ -8,7 +8,8 @@ import subprocess
 from bleak import BleakClient, BleakScanner
 from bleak.exc import BleakError, BleakGATTProtocolError
 
-from tools.ble.air_bench import Failed, expect
+from tools.ble.air_bench import expect
+from tools.checks import Failure
 
 SERVICE = "4fafc201-1fb5-459e-8fcc-c5c9c331914b"
 COUNT = "beb5483e-36e1-4688-b7f5-ea07361b26a8"
@@ -34,7 +35,7 @@ async def find(address):
         lambda device, data: device.address == address and SERVICE in data.service_uuids, timeout=SCAN_SECONDS
     )
     if not device:
-        raise Failed(f"a scan of {SCAN_SECONDS} s did not find {address}")
+        raise Failure(f"a scan of {SCAN_SECONDS} s did not find {address}")
     expect("the name", device.name, "Notibot")
     return device
 
@@ -58,7 +59,7 @@ class Central:
                 break
             except (BleakError, TimeoutError) as error:
                 if attempt == ATTEMPTS - 1:
-                    raise Failed(f"a connection failed {ATTEMPTS} times: {error!r}") from error
+                    raise Failure(f"a connection failed {ATTEMPTS} times: {error!r}") from error
                 self.again += 1
         try:
             yield client

@@ -14,10 +14,10 @@ import signal
 import subprocess
 import sys
 
+from tools import checks
 from tools.ble import air_bench, air_check, foreign
-from tools.ble.air_bench import ROOT, Bench, Child, Failed, expect
-from tools.ble.air_check import passes
-from tools.usb.device import wait_for as wait
+from tools.ble.air_bench import ROOT, Bench, Child, expect
+from tools.checks import Failure
 
 MODULES = ("hci_vhci", "algif_hash", "algif_skcipher", "ecb", "cmac", "uhid")
 # Older ones access freed memory when a link ends under an ATT socket, such as bluetoothd's.
@@ -47,7 +47,7 @@ def bumble():
 
 def wait_for(condition, what):
     # Not more often: there is one processor, and some conditions need a process.
-    return wait(condition, what, 300, 0.2)
+    return checks.wait_for(condition, what, 300, 0.2)
 
 
 def is_present(adapter):
@@ -155,7 +155,7 @@ def refusal(notibot, code, *parts, rights=()):
         process.wait()
     lines = [line for line in errors.splitlines() if line.startswith("notibot: ")]
     if process.returncode != code or len(lines) != 1 or any(part not in lines[0] for part in parts):
-        raise Failed(f"it ended with {process.returncode}, not {code} and {parts}: {errors}")
+        raise Failure(f"it ended with {process.returncode}, not {code} and {parts}: {errors}")
     return lines[0]
 
 
@@ -166,7 +166,7 @@ def running(notibot, rights=()):
     try:
         line = process.stdout.readline()
         if not line:
-            raise Failed(f"it ended with {process.wait(LIMIT_SECONDS)}: {process.stderr.read()}")
+            raise Failure(f"it ended with {process.wait(LIMIT_SECONDS)}: {process.stderr.read()}")
         expect("the adapter", json.loads(line)["ble"]["adapter"], ADAPTERS[0])
         yield process
     finally:
@@ -219,7 +219,7 @@ def states(notibot, make):
         blocked = [("hci0 is blocked (rfkill)", "sudo rfkill unblock bluetooth")]
         expect("the doctor's warnings", found["warning"], blocked)
         if not found["good"][0][0].startswith("hci0, hci1: used by bluetoothd (process "):
-            raise Failed(f"the doctor reports {found}")
+            raise Failure(f"the doctor reports {found}")
         switch.write_text("0")
         wait_until_powered(ADAPTERS[0])
         power_off(ADAPTERS[0])
@@ -261,13 +261,13 @@ def main():
     shutil.copytree(sys.prefix, ENVIRONMENT / "python", symlinks=True)
     (next((ENVIRONMENT / "python/lib").iterdir()) / "site-packages/notibot.pth").write_text(f"{ROOT / 'python'}\n")
     os.environ["NOTIBOT_PYTHON"] = PYTHON
-    notibot, failed = os.path.abspath(options.notibot), 0
+    notibot, results = os.path.abspath(options.notibot), []
     with contextlib.ExitStack() as stack:
         start_services(stack)
         for name in [options.air] if options.air else AIRS:
             print(f"adapters of {name}, Linux {release}", flush=True)
-            failed += sum(not passes(story, notibot, AIRS[name]) for story in stories)
-    return 1 if failed else 0
+            results += [checks.perform(story, notibot, AIRS[name]) for story in stories]
+    return checks.finish(results)
 
 
 if __name__ == "__main__":

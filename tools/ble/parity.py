@@ -19,7 +19,8 @@ from tools.ble import (
     bearer_checks,  # noqa: F401
 )
 from tools.ble.bench import Bench, intact
-from tools.ble.checks import CHECKS, Failed
+from tools.ble.checks import CHECKS
+from tools.checks import Failure
 from tools.emulator import Emulator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -94,7 +95,7 @@ async def run_check(check, socket: str, control: str | None, defect=intact) -> d
     try:
         await bench.start()
         await asyncio.wait_for(check(bench), CHECK_LIMIT_SECONDS)
-    except Failed as failure:
+    except Failure as failure:
         detail = str(failure)
     except Exception as error:  # Whatever a broken device makes of the library is the device's failure.
         detail = f"{type(error).__name__}: {error}"
