@@ -11,9 +11,10 @@ import statistics
 import sys
 import time
 
+from tools.checks import Failure, expect, wait_for
 from tools.emulator import Emulator
-from tools.usb.device import VHCI, wait_for
-from tools.usb.world import Failure, Program, expect
+from tools.usb.device import VHCI
+from tools.usb.world import Program
 
 KINDS = ("jtag", "cp2102", "ftdi")
 # Ends a hang; no verdict depends on it.

@@ -1,7 +1,7 @@
 """A USB serial device as a small USB/IP server, attached to this kernel's vhci_hcd.
 
 It shares nothing with the emulator: it notes each request of the driver, and plays a device that
-echoes, collects, sends, or takes no data.
+never answers, and takes data or none.
 """
 
 import collections
@@ -13,23 +13,14 @@ import pathlib
 import socket
 import struct
 import threading
-import time
+
+from tools.checks import wait_for
 
 VHCI = pathlib.Path("/sys/devices/platform/vhci_hcd.0")
 FULL_SPEED = 2
 CMD_SUBMIT, CMD_UNLINK, RET_SUBMIT, RET_UNLINK = 1, 2, 3, 4
-# Of the virtual hub: ports of controller 0.
-PORTS = 15
-
-
-def wait_for(condition, what, seconds=60, pause=0.005):
-    """The first true value of `condition`; a time limit only ends a hang."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > end:
-            raise TimeoutError(f"waited {seconds} s: {what}")
-        time.sleep(pause)
-    return value
+# CTS and DSR as CP210x and FTDI encode them.
+MODEM = 0x30
 
 
 def text_descriptor(text):
@@ -123,10 +114,7 @@ class Device:
         self.changed = threading.Condition()
         self.requests = []
         self.received = bytearray()
-        self.sent = bytearray()
-        self.echoes = self.takes = True
-        # CTS, DSR, RI, DCD as CP210x and FTDI encode them.
-        self.modem = 0x30
+        self.takes = True
         self.flow = bytes(16)
         self.lines = 0
         self.pending = collections.defaultdict(collections.deque)
@@ -196,11 +184,6 @@ class Device:
 
     # What the device does and sees.
 
-    def send(self, data):
-        with self.changed:
-            self.sent += data
-            self._answer_in()
-
     def take(self, takes=True):
         """Whether it takes data from the host; the host's URBs wait meanwhile."""
         with self.changed:
@@ -228,17 +211,6 @@ class Device:
             if not self.changed.wait_for(found, 60):
                 raise TimeoutError(f"no request {kind:02x} {number:02x} value {value} {data}: {self.requests}")
             return found()
-
-    def wait_for_bytes(self, data):
-        with self.changed:
-            if not self.changed.wait_for(lambda: data in self.received, 60):
-                raise TimeoutError(f"{data!r} did not arrive: {bytes(self.received)[-100:]!r}")
-
-    def report_state(self, bits):
-        """SERIAL_STATE of CDC ACM on the interrupt endpoint: 1 DCD, 2 DSR, 8 RI."""
-        with self.changed:
-            seqnum, _, _ = self.pending[0x82].popleft()
-            self._reply(seqnum, 0, bytes.fromhex("a120000000000200") + struct.pack("<H", bits))
 
     # The protocol.
 
@@ -270,7 +242,6 @@ class Device:
             else:
                 self.pending[endpoint | (0x80 if direction else 0)].append((seqnum, length, data))
                 self._answer_out()
-                self._answer_in()
             self.changed.notify_all()
 
     def _unlink(self, seqnum, victim):
@@ -293,22 +264,7 @@ class Device:
         while queue and self.takes:
             seqnum, length, data = queue.popleft()
             self.received += data
-            if self.echoes:
-                self.sent += data
             self._reply(seqnum, 0, actual=length)
-        self._answer_in()
-
-    def _answer_in(self):
-        queue = self.pending[0x80 | self.personality.bulk_in]
-        while queue and self.sent:
-            seqnum, length, _ = queue.popleft()
-            if self.kind == "ftdi":
-                chunk, self.sent = self.sent[: length // 64 * 62], self.sent[length // 64 * 62 :]
-                status = bytes([self.modem | 1, 0x60])
-                data = b"".join(status + chunk[start : start + 62] for start in range(0, len(chunk), 62))
-            else:
-                data, self.sent = bytes(self.sent[:length]), self.sent[length:]
-            self._reply(seqnum, 0, data)
 
     def _control(self, seqnum, setup, data):
         kind, number, value, index, length = struct.unpack("<BBHHH", setup)
@@ -338,14 +294,13 @@ class Device:
         if self.kind == "cp2102":
             return {
                 (0xC0, 0xFF): b"\x02",
-                (0xC1, 0x08): bytes([self.modem | self.lines]),
+                (0xC1, 0x08): bytes([MODEM | self.lines]),
                 (0xC1, 0x10): bytes(19),
                 (0xC1, 0x14): self.flow,
             }.get((kind, number))
         if self.kind == "ftdi":
-            return {(0xC0, 0x0A): b"\x10", (0xC0, 0x05): bytes([self.modem | 1, 0x60]), (0xC0, 0x90): b"\0\0"}.get(
-                (kind, number)
-            )
+            status = bytes([MODEM | 1, 0x60])
+            return {(0xC0, 0x0A): b"\x10", (0xC0, 0x05): status, (0xC0, 0x90): b"\0\0"}.get((kind, number))
         return None
 
     def _descriptor(self, kind, index):

@@ -7,13 +7,66 @@ import signal
 import subprocess
 import tempfile
 
+from tools.checks import Failure, equal, expect, wait_for
 from tools.emulator import Emulator
-from tools.usb.device import Device, wait_for
-from tools.usb.raw_stories import LINES, each_driver
-from tools.usb.world import LIMIT_S, Failure, equal, expect, lines_of, terminal, wait_forever_at_close, wait_until_open
+from tools.usb.device import PERSONALITIES, Device
+from tools.usb.world import LIMIT_S, lines_of, terminal, wait_forever_at_close, wait_until_open
 
 BOARDS = {"jtag": "303a:1001", "cp2102": "10c4:ea60", "ftdi": "0403:6001"}
 RULES = pathlib.Path("/etc/udev/rules.d/59-notibot.rules")
+# The requests of each driver for modem lines.
+LINES = {"jtag": (0x21, 0x22), "cp2102": (0x41, 0x07), "ftdi": (0x40, 0x01)}
+
+
+def each_driver(story):
+    """Runs a story for each personality."""
+
+    def run(program):
+        for kind in PERSONALITIES:
+            try:
+                story(program, kind)
+            except Exception as error:
+                error.args = (f"{kind}: {error}",)
+                raise
+
+    run.__name__, run.__doc__ = story.__name__, story.__doc__
+    return run
+
+
+@each_driver
+def enumeration(program, kind):
+    """A board is bound to its driver, and has its node, its names and its entry in devices"""
+    with Device(kind) as device:
+        path, description = device.path(), device.personality
+        entry = program.port(path)
+        name = f"usb-{'_'.join(description.names)}_{device.serial}-if00".replace(" ", "_").replace("/", "_")
+        name += "" if kind == "jtag" else "-port0"
+        equal(entry["byID"], f"/dev/serial/by-id/{name}", "by-id")
+        equal(os.path.realpath(entry["byID"]), path, "by-id leads to")
+        equal(os.path.realpath(entry["byPath"]), path, "by-path leads to")
+        equal(entry["driver"], description.driver, "driver")
+        equal(entry["usbID"], f"{description.vendor:04x}:{description.product:04x}", "USB id")
+        equal((entry["manufacturer"], entry["product"]), description.names, "texts")
+        equal(entry["serial"], device.serial, "serial number")
+        expect(entry["isKnownBoard"], "it is not a known board")
+        equal(path, f"/dev/{description.tty}0", "path")
+
+
+@each_driver
+def renumbering(program, kind):
+    """A board that returns while its old descriptor is open has another number; by-id follows"""
+    device = Device(kind)
+    with device:
+        first = device.path()
+        by_id = program.port(first)["byID"]
+        with terminal(first):
+            device.unplug()
+            second = device.plug()
+            expect(second != first, f"it returned as {second}")
+            equal(os.path.realpath(by_id), second, "by-id leads to")
+            equal(program.port(second)["byID"], by_id, "by-id of the new entry")
+        device.unplug()
+        equal(device.plug(), first, "after the old descriptor was closed")
 
 
 def one_serial_number(program):
@@ -65,7 +118,7 @@ def attach_without_reset(program, kind):
         # HUPCL is off: the close changes no line.
         equal(device.lines, 3, "lines after the close")
         with terminal(device.path()) as descriptor:
-            equal(lines_of(descriptor) & {"DTR", "RTS"}, {"DTR", "RTS"}, "lines at the next open")
+            equal(lines_of(descriptor), {"DTR", "RTS"}, "lines at the next open")
 
 
 @each_driver
@@ -216,6 +269,8 @@ def power_that_stays_on(program):
 
 
 STORIES = (
+    enumeration,
+    renumbering,
     one_serial_number,
     two_processes,
     attach_without_reset,

@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 
+from tools.checks import Failure
 from tools.emulator import Emulator
 from tools.usb.device import VHCI
-from tools.usb.world import LIMIT_S, Failure, Program
+from tools.usb.world import LIMIT_S, Program
 
 DRIVERS = ("jtag", "cp2102", "ftdi")
 UEVENT = re.compile(r"^(KERNEL|UDEV) *\[(\d+\.\d+)\] (\w+) +\S*/(tty\w+) \(tty\)$")

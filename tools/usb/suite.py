@@ -4,9 +4,8 @@ import json
 import os
 import tempfile
 
+from tools.checks import expect, wait_for
 from tools.emulator import Emulator
-from tools.usb.device import wait_for
-from tools.usb.world import expect
 
 # Ends a hang of one run of the suite.
 LIMIT_S = 1500

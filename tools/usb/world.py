@@ -9,24 +9,11 @@ import subprocess
 import termios
 import tty
 
-from tools.usb.device import wait_for
+from tools.checks import Failure, expect, wait_for
 
 # Ends a hang; no verdict depends on it.
 LIMIT_S = 120
-TIOCM = {"DTR": 0x002, "RTS": 0x004, "CTS": 0x020, "CAR": 0x040, "RNG": 0x080, "DSR": 0x100}
-
-
-class Failure(Exception):
-    """A story that did not end as it has to."""
-
-
-def expect(claim, words):
-    if not claim:
-        raise Failure(words)
-
-
-def equal(found, expected, what):
-    expect(found == expected, f"{what}: {found!r}, expected {expected!r}")
+TIOCM = {"DTR": 0x002, "RTS": 0x004}
 
 
 @contextlib.contextmanager
@@ -44,21 +31,6 @@ def lines_of(descriptor):
     """The names of the asserted modem lines."""
     bits = struct.unpack("I", fcntl.ioctl(descriptor, termios.TIOCMGET, bytes(4)))[0]
     return {name for name, bit in TIOCM.items() if bits & bit}
-
-
-def set_lines(descriptor, *names):
-    fcntl.ioctl(descriptor, termios.TIOCMSET, struct.pack("I", sum(TIOCM[name] for name in names)))
-
-
-def error_of(call, *arguments):
-    """The number of the error that a call has to fail with."""
-    try:
-        call(*arguments)
-    except OSError as error:
-        return error.errno
-    except termios.error as error:
-        return error.args[0]
-    return None
 
 
 def wait_forever_at_close(path):
