@@ -3,7 +3,6 @@
 faults of flashing. `scripts/dev esptool-matrix` starts it."""
 
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -11,9 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import tty
 
+from tools import checks
 from tools.emulator import Emulator
 from tools.esptool_matrix import images
 
@@ -362,72 +361,6 @@ def port_held_by_a_monitor(tool, chip):
         tool.run(board.port, "flash-id")
 
 
-# Figures.
-
-
-@check()
-def a_mebibyte(tool, chip):
-    """The time of a default write of 1 MiB, and the same at the pace of 921600 baud."""
-    content = images.app(chip, extra_bytes=1 << 20)
-    for options, words in [([], []), (["--baud-pacing"], ["-b", "921600"])]:
-        with Board(chip, *options) as board:
-            app = board.write("app.bin", content)
-            received = board.control.stats()["bytesReceived"]
-            start = time.monotonic()
-            tool.run(board.port, *words, "write-flash", "0x10000", app, text="Hash of data verified")
-            seconds = time.monotonic() - start
-            count = board.control.stats()["bytesReceived"] - received
-            print(f"  1 MiB {' '.join(options) or 'unpaced'}: {seconds:.2f} s, {count} bytes to the device")
-            assert board.flash(0x10000, len(content)) == content
-
-
-@check()
-def flash_figures(tool, chip):
-    """The time of `notibot flash`: 1 MiB, nothing new, two sectors, a board that runs it."""
-    if tool.version.startswith(("4.", "5.0")):
-        return
-    for options in ([], ["--baud-pacing"]):
-        with Board(chip, *options) as board:
-            files = {"boot.bin": images.boot_loader(chip), "table.bin": images.partition_table()}
-            # As large as its partition.
-            for name, version in (("old.bin", "1.0.1"), ("new.bin", "1.0.2")):
-                files[name] = images.app(chip, version=version, extra_bytes=(1 << 20) - 4096)
-            paths = {name: board.write(name, data) for name, data in files.items()}
-
-            def flash(*names, board=board, paths=paths, options=options):
-                environment = {**os.environ, "XDG_CACHE_HOME": board.place.name}
-                esptool = str(tool.programs / "esptool")
-                start = time.monotonic()
-                words = [
-                    NOTIBOT,
-                    "flash",
-                    "--json",
-                    "-p",
-                    board.port,
-                    "--esptool",
-                    esptool,
-                    *(paths[name] for name in names),
-                ]
-                result = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=LIMIT_SECONDS)
-                assert result.returncode == 0, result.stderr
-                return time.monotonic() - start, json.loads(result.stdout)
-
-            whole, report = flash("boot.bin", "table.bin", "old.bin")
-            assert report["firmware"]["match"] == "build-hash", report
-            unchanged, report = flash("boot.bin", "table.bin", "old.bin")
-            assert {image["result"] for image in report["images"]} == {"present"}, report
-            sectors, report = flash("boot.bin", "table.bin", "new.bin")
-            assert report["images"][2]["writtenBytes"] == 2 * 4096, report
-            boots = board.control.stats()["bootCount"]
-            paths["new.bin"] += "@0x10000"
-            running, report = flash("new.bin")
-            assert report["outcome"] == "running" and board.control.stats()["bootCount"] == boots, report
-            print(
-                f"  flash {' '.join(options) or 'unpaced'}: all {whole:.2f} s, unchanged {unchanged:.2f} s, 2 sectors"
-                f" {sectors:.2f} s ({sectors / whole:.0%}), running {running:.2f} s; load {os.getloadavg()[0]:.1f}"
-            )
-
-
 def main():
     global NOTIBOT
     parser = argparse.ArgumentParser(description=__doc__)
@@ -439,7 +372,7 @@ def main():
     NOTIBOT = os.path.abspath(arguments.notibot)
     pins = (pathlib.Path(__file__).parent / "requirements.txt").read_text()
     versions = re.findall(r"^esptool==(\S+)", pins, re.MULTILINE)
-    failures, count, start = 0, 0, time.monotonic()
+    results = []
     for version in versions[:1] if arguments.short else versions:
         tool = Tool(version, os.path.join(arguments.environments, version))
         for function in CHECKS:
@@ -447,18 +380,10 @@ def main():
                 continue
             for chip in CHIPS if not arguments.short or function is write_and_boot else CHIPS[-1:]:
                 name = f"{function.__name__}/{chip}/{version}"
-                if arguments.filter not in name:
-                    continue
-                count, began = count + 1, time.monotonic()
-                try:
-                    function(tool, chip)
-                    print(f"ok    {name} ({time.monotonic() - began:.1f} s)", flush=True)
-                except (AssertionError, subprocess.TimeoutExpired) as error:
-                    failures += 1
-                    print(f"FAIL  {name}: {error}", flush=True)
-    print(f"{count - failures} of {count} passed in {time.monotonic() - start:.0f} s")
-    sys.exit(1 if failures or not count else 0)
+                if arguments.filter in name:
+                    results.append(checks.perform(function, tool, chip, name=name))
+    return checks.finish(results)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,17 +10,18 @@ import os
 import pathlib
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import types
 
+from tools import checks
 from tools.emulator import Emulator
 from tools.peers import labgrid_farm
 
-WAIT_SECONDS = 30
+# A look takes a process.
+WAIT_SECONDS, PAUSE_SECONDS = 30, 0.1
 FOLDER = pathlib.Path(__file__).parent / "labgrid_driver"
 IMAGE = "firmware-fixtures/ports/esp32c3/images/notibot-esp32c3-uart.bin"
 CHECKS = []
@@ -31,18 +32,6 @@ def check(function):
     return function
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def until(what, condition, seconds=WAIT_SECONDS):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"never saw: {what}"
-        time.sleep(0.1)
-
-
 class Lab:
     """A coordinator, an exporter and a board; each ended by its process id."""
 
@@ -50,7 +39,7 @@ class Lab:
         self.notibot, self.tools = notibot, tools
         self.folder = tempfile.TemporaryDirectory(prefix="notibot-lab-")
         self.processes = []
-        self.coordinator = f"127.0.0.1:{free_port()}"
+        self.coordinator = f"127.0.0.1:{checks.free_port()}"
         path = f"{tools}:{os.environ['PATH']}:/usr/sbin:/sbin"
         self.environment = {
             **os.environ,
@@ -66,20 +55,12 @@ class Lab:
         self.exported = self.export([{"port": board, "isKnownBoard": True, "chip": "ESP32-S3"}])
         self.write("exporter.yaml", self.exported)
         self.start([f"{tools}/labgrid-coordinator", "-l", self.coordinator])
-        until("the coordinator", lambda: self.client("places").returncode == 0)
-        self.start(
-            [
-                f"{tools}/labgrid-exporter",
-                "-c",
-                self.coordinator,
-                "-n",
-                "rig",
-                "--hostname",
-                "127.0.0.1",
-                "exporter.yaml",
-            ]
+        checks.wait_for(lambda: self.client("places").returncode == 0, "the coordinator", WAIT_SECONDS, PAUSE_SECONDS)
+        server = ["-c", self.coordinator, "-n", "rig", "--hostname", "127.0.0.1"]
+        self.start([f"{tools}/labgrid-exporter", *server, "exporter.yaml"])
+        checks.wait_for(
+            lambda: f"rig/{self.group}" in self.client("resources").stdout, "the exporter", WAIT_SECONDS, PAUSE_SECONDS
         )
-        until("the exporter", lambda: f"rig/{self.group}" in self.client("resources").stdout)
         printed = [line for line in self.exported.splitlines() if line.startswith("## labgrid-client ")]
         assert len(printed) == 3, self.exported
         for line in (*printed, "## labgrid-client -p bare create"):
@@ -141,7 +122,7 @@ class Lab:
         return "acquired: None" in self.client("-p", "noti", "show").stdout
 
     def must_be_free(self, seconds=WAIT_SECONDS):
-        until("the place released", self.is_free, seconds)
+        checks.wait_for(self.is_free, "the place released", seconds, PAUSE_SECONDS)
 
 
 @check
@@ -317,24 +298,13 @@ def main():
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
     lab = Lab(os.path.abspath(options.notibot), os.path.dirname(os.path.abspath(sys.executable)))
-    failures = 0
     try:
-        checks = [(function, lab) for function in CHECKS]
-        farm = labgrid_farm.Farm(lab, until)
-        checks += [(function, farm) for function in labgrid_farm.CHECKS]
-        for function, place in checks:
-            name = function.__name__.replace("_", " ")
-            if options.filter not in name:
-                continue
-            try:
-                detail = function(place)
-                print(f"passed  {name}" + (f": {detail}" if detail else ""), flush=True)
-            except Exception as problem:
-                failures += 1
-                print(f"FAILED  {name}: {type(problem).__name__}: {problem}", flush=True)
+        farm = labgrid_farm.Farm(lab)
+        results = [checks.perform(one, lab) for one in checks.chosen(CHECKS, options.filter)]
+        results += [checks.perform(one, farm) for one in checks.chosen(labgrid_farm.CHECKS, options.filter)]
     finally:
         lab.stop()
-    return 1 if failures else 0
+    return checks.finish(results)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ import signal
 import subprocess
 import threading
 
+from tools.checks import wait_for
 from tools.emulator import Control, Emulator
 
 BOARDS = 3
+WAIT_SECONDS = 30
 CASES = ("--filter", "^FRM-11/")
 EVERY = "labgrid:@board=farm"
 CHECKS = []
@@ -26,8 +28,8 @@ def check(function):
 class Farm:
     """Places farm-1 to farm-3 with the tag board=farm; farm-1 has a switch for its power."""
 
-    def __init__(self, lab, until):
-        self.lab, self.until = lab, until
+    def __init__(self, lab):
+        self.lab = lab
         self.folder = pathlib.Path(lab.folder.name)
         self.control = str(self.folder / "farm-control")
         command = [lab.notibot, "emulate", "--json", "--count", str(BOARDS), "--rfc2217", "127.0.0.1:0"]
@@ -66,7 +68,7 @@ class Farm:
         words = ["-c", self.lab.coordinator, "-n", name, "--hostname", "127.0.0.1", f"{name}.yaml"]
         exporter = self.lab.start([f"{self.lab.tools}/labgrid-exporter", *words])
         last = list(groups)[-1]
-        self.until("the exporter", lambda: f"{name}/{last}/" in self.lab.client("resources").stdout)
+        wait_for(lambda: f"{name}/{last}/" in self.lab.client("resources").stdout, "the exporter", WAIT_SECONDS, 0.1)
         return exporter
 
     def place(self, name, match, *tags):
@@ -79,7 +81,7 @@ class Farm:
         return [row.split()[2] for row in rows if row.strip()] + self.lab.client("reservations").stdout.split()
 
     def must_be_free(self):
-        self.until("all places released", lambda: not self.users())
+        wait_for(lambda: not self.users(), "all places released", WAIT_SECONDS, 0.1)
 
     @contextlib.contextmanager
     def used(self, *numbers):
@@ -141,7 +143,7 @@ def any_free_place_is_used_by_a_command_for_one_board(farm):
 def a_command_waits_for_a_place_in_use(farm):
     with farm.used(1):
         waiting = farm.started("count", "-p", "labgrid:farm-1?wait=60")
-        farm.until("the reservation", lambda: "state:" in farm.lab.client("reservations").stdout)
+        wait_for(lambda: "state:" in farm.lab.client("reservations").stdout, "the reservation", WAIT_SECONDS, 0.1)
     code, output, errors = end_of(waiting)
     assert code == 0 and output == "0\n" and not farm.users(), errors
 
@@ -151,10 +153,10 @@ def a_wait_that_ends_leaves_no_reservation(farm):
     with farm.used(1):
         said = farm.lab.run("count", "-p", "labgrid:farm-1?wait=2", expecting=11)
         waiting = farm.started("count", "-p", "labgrid:farm-1?wait=600")
-        farm.until("the reservation", lambda: "state:" in farm.lab.client("reservations").stdout)
+        wait_for(lambda: "state:" in farm.lab.client("reservations").stdout, "the reservation", WAIT_SECONDS, 0.1)
         waiting.send_signal(signal.SIGTERM)
         assert end_of(waiting)[0] == 143
-        farm.until("the reservation gone", lambda: farm.users() == ["farm-1"])
+        wait_for(lambda: farm.users() == ["farm-1"], "the reservation gone", WAIT_SECONDS, 0.1)
     return said
 
 
@@ -180,7 +182,7 @@ def variables_that_choose_another_place_are_ignored(farm):
 def ended_by(number):
     def body(farm):
         process = farm.started("soak", "--all", "-p", EVERY, "--duration", "10m")
-        farm.until("all places", lambda: len(farm.users()) == BOARDS)
+        wait_for(lambda: len(farm.users()) == BOARDS, "all places", WAIT_SECONDS, 0.1)
         process.send_signal(number)
         code, _, errors = end_of(process)
         assert code == (-number if number == signal.SIGKILL else 128 + number), (code, errors)
@@ -240,7 +242,7 @@ def an_exporter_that_disappears_is_an_error_of_its_board(farm):
         assert boards.pop("labgrid:frail") == code == 14 and "did not answer" in errors[-1], (boards, code, errors)
         assert set(boards.values()) == {0}, boards
         said = farm.lab.run("count", "-p", "labgrid:frail", expecting=10)
-        farm.until("its place released", lambda: not farm.users())
+        wait_for(lambda: not farm.users(), "its place released", WAIT_SECONDS, 0.1)
         farm.lab.client("-p", "frail", "delete")
     return f"{errors[-1]}; then: {said}"
 

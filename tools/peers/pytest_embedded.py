@@ -12,6 +12,7 @@ import tempfile
 import textwrap
 import xml.etree.ElementTree
 
+from tools import checks
 from tools.emulator import Emulator
 
 LIMIT_SECONDS = 300
@@ -192,19 +193,11 @@ def main():
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    failures = 0
-    for function in CHECKS:
-        name = function.__name__.replace("_", " ")
-        if options.filter not in name:
-            continue
+    results = []
+    for one in checks.chosen(CHECKS, options.filter):
         with tempfile.TemporaryDirectory(prefix="notibot-embedded-") as folder:
-            try:
-                function(os.path.abspath(options.notibot), pathlib.Path(folder))
-                print(f"passed  {name}", flush=True)
-            except Exception as problem:
-                failures += 1
-                print(f"FAILED  {name}: {type(problem).__name__}: {problem}", flush=True)
-    return 1 if failures else 0
+            results.append(checks.perform(one, os.path.abspath(options.notibot), pathlib.Path(folder)))
+    return checks.finish(results)
 
 
 if __name__ == "__main__":

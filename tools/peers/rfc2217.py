@@ -17,6 +17,7 @@ import time
 import serial
 import serial.rfc2217
 
+from tools import checks
 from tools.emulator import Emulator
 from tools.vectors import wire
 
@@ -113,32 +114,23 @@ class Ser2net:
     """ser2net in front of a port; ended by its process id."""
 
     def __init__(self, path):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            number = free.getsockname()[1]
+        number = checks.free_port()
         self.name = f"rfc2217://127.0.0.1:{number}"
-        self.process = subprocess.Popen(
-            [
-                PROGRAMS["ser2net"],
-                "-d",
-                "-n",
-                "-Y",
-                f"connection: &port#  accepter: telnet(rfc2217),tcp,127.0.0.1,{number}",
-                "-Y",
-                f"  connector: serialdev(nouucplock=true),{path},115200n81,local",
-                "-Y",
-                "  options:#    max-connections: 1",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+        lines = (
+            f"connection: &port#  accepter: telnet(rfc2217),tcp,127.0.0.1,{number}",
+            f"  connector: serialdev(nouucplock=true),{path},115200n81,local",
+            "  options:#    max-connections: 1",
         )
-        end = time.monotonic() + WAIT_SECONDS
-        while True:
-            try:
+        words = [PROGRAMS["ser2net"], "-d", "-n", *(word for line in lines for word in ("-Y", line))]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+        def listens():
+            assert self.process.poll() is None, self.process.stderr.read1().decode()
+            with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", number), 1).close()
-                break
-            except OSError:
-                assert time.monotonic() < end and self.process.poll() is None, self.process.stderr.read1().decode()
-                time.sleep(0.02)
+                return True
+
+        checks.wait_for(listens, "ser2net", WAIT_SECONDS)
         # The port is free again after a moment.
         time.sleep(0.3)
 
@@ -155,6 +147,10 @@ def run(*arguments, expecting=0):
     done = subprocess.run([PROGRAMS["notibot"], *arguments], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == expecting, f"notibot {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout if expecting == 0 else done.stderr
+
+
+def bench(port):
+    return json.loads(run("bench", "-p", port, "--count", "200", "--trips", "50", "--commands", "20", "--json"))
 
 
 SYN = wire.Frame(wire.SYN, wire.HOST, wire.MAGIC + wire.tlv(0x82, b"\xff" * 8) + wire.VERSIONS, credit=64)
@@ -200,57 +196,12 @@ def bytes_pass_between_pyserials_client_and_our_server():
 
 
 @check
-def pyserials_client_resets_into_application_and_loader():
-    with Emulator(PROGRAMS["notibot"], "--rfc2217", "127.0.0.1:0") as emulator:
-        with serial.serial_for_url(emulator.port, timeout=0.2) as port:
-            boots = emulator.control.stats()["bootCount"]
-            port.dtr, port.rts = False, True
-            port.rts = False
-            emulator.control.wait(f"boots={boots + 1}")
-            port.dtr, port.rts = False, True
-            port.dtr = True
-            port.rts = False
-            port.dtr = False
-            emulator.control.wait("chip=download")
-            text = port.read(100_000)
-            assert b"waiting for download" in text, text
-
-
-@check
-def esptool_brings_our_board_into_its_loader():
-    with Emulator(PROGRAMS["notibot"], "--rfc2217", "127.0.0.1:0") as emulator:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "esptool",
-                "--port",
-                emulator.port,
-                "--connect-attempts",
-                "1",
-                "--before",
-                "default-reset",
-                "chip-id",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-        )
-        # There is a chip in download mode, but no ROM code that implements the loader's protocol.
-        stats = emulator.control.stats()
-        assert stats["chip"] == "download" and stats["lineResets"] >= 1, (stats, done.stdout)
-        return f"{stats['lineResets']} resets, then: {done.stdout.strip().splitlines()[-1][:90]}"
-
-
-@check
 def our_client_works_with_pyserials_server():
     with Emulator(PROGRAMS["notibot"]) as emulator, PyserialServer(emulator.port) as server:
         run("send", "-p", server.name, "--app", "a", "--title", "ÿ", "--text", "ÿ" * 40)
         assert json.loads(run("count", "--json", "-p", server.name))["count"] == 1
         assert 921600 in server.rates, server.rates
-        report = json.loads(
-            run("bench", "-p", server.name, "--count", "200", "--trips", "50", "--commands", "20", "--json")
-        )
+        report = bench(server.name)
         assert report["refused"] == 0 and report["commandMicroseconds"]["lines"], report
         assert ("dtr", True) in server.port.events and ("rts", True) in server.port.events, server.port.events
         return f"lines p50 {report['commandMicroseconds']['lines']['p50'] / 1000:.2f} ms"
@@ -261,20 +212,7 @@ def our_client_works_with_ser2net_on_a_port_without_modem_lines():
     with Emulator(PROGRAMS["notibot"]) as emulator, Ser2net(emulator.port) as server:
         run("send", "-p", server.name, "--app", "a", "--title", "ÿ", "--text", "ÿ" * 40)
         assert json.loads(run("count", "--json", "-p", server.name))["count"] == 1
-        report = json.loads(
-            run(
-                "bench",
-                "-p",
-                f"{server.name}?timeout=0.5",
-                "--count",
-                "200",
-                "--trips",
-                "50",
-                "--commands",
-                "20",
-                "--json",
-            )
-        )
+        report = bench(f"{server.name}?timeout=0.5")
         assert report["refused"] == 0 and report["commandMicroseconds"]["rate"], report
         assert "lines" not in report["commandMicroseconds"], report
         return f"round trip p50 {report['roundTripMicroseconds']['p50'] / 1000:.2f} ms, rate p50 {report['commandMicroseconds']['rate']['p50'] / 1000:.2f} ms"
@@ -310,18 +248,7 @@ def main():
     options = parser.parse_args()
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     PROGRAMS.update(notibot=options.notibot, ser2net=shutil.which("ser2net", path=path))
-    failures = 0
-    for function in CHECKS:
-        name = function.__name__.replace("_", " ")
-        if options.filter not in name:
-            continue
-        try:
-            detail = function()
-            print(f"passed  {name}" + (f": {detail}" if detail else ""), flush=True)
-        except Exception as problem:
-            failures += 1
-            print(f"FAILED  {name}: {type(problem).__name__}: {problem}", flush=True)
-    return 1 if failures else 0
+    return checks.finish([checks.perform(one) for one in checks.chosen(CHECKS, options.filter)])
 
 
 if __name__ == "__main__":
