@@ -28,25 +28,22 @@ from bare import (
     words,
 )
 
+# Encodings that the CPU lacks: short ones, then wide ones.
+LACKING = """
+0004 2000 6000 A000 E000 8000 6101 6081 9001 9401 9C01 9C21 1002 4002 8002 2002
+6002 A002 E002
+0000052F 00000507 00000527 00000553 00003503 00003023 0000003B 0000001B 02001513 04000533
+40001533 00002063 00001067 0000200F 10200073 00004073 FFFFFFFF
+"""
+
 
 class Bus(bare.Bare):
     def test_unmodelled_registers_end_the_run(self):
-        for address in (
-            UART0 + 0x18,
-            UART0 + 0x84,
-            GPIO + 0x700,
-            RTC + 0x04,
-            GROUP0,
-            SYSTIMER + 0x08,
-            USB + 0x1C,
-            SYSTEM + 0x54,
-            MATRIX + 0x100,
-            SPI + 0x10,
-            MUX,
-            EFUSE,
-            0x60013000,
-            0x600FFFFC,
-        ):
+        addresses = (
+            UART0 + 0x18, UART0 + 0x84, GPIO + 0x700, RTC + 0x04, GROUP0, SYSTIMER + 0x08, USB + 0x1C, SYSTEM + 0x54,
+            MATRIX + 0x100, SPI + 0x10, MUX, EFUSE, 0x60013000, 0x600FFFFC,
+        )  # fmt: skip
+        for address in addresses:
             self.refuses("not modelled", address)
             self.refuses("not modelled" if address != EFUSE else "fuses", address, 0)
 
@@ -56,60 +53,37 @@ class Bus(bare.Bare):
             self.refuses("32-bit accesses only", UART0, 1, size=size)
 
     def test_write_only_registers(self):
-        for address in (
-            UART0 + 0x10,
-            USB + 0x14,
-            SYSTIMER + 0x6C,
-            SYSTIMER + 0x50,
-            GPIO + 0x24,
-            GROUP0 + 0x60,
-            GROUP0 + 0x7C,
+        addresses = (
+            UART0 + 0x10, USB + 0x14, SYSTIMER + 0x6C, SYSTIMER + 0x50, GPIO + 0x24, GROUP0 + 0x60, GROUP0 + 0x7C,
             RTC + 0xA4,
-        ):
+        )  # fmt: skip
+        for address in addresses:
             self.refuses("write-only", address)
 
     def test_read_only_registers(self):
-        for address in (
-            UART0 + 0x04,
-            UART0 + 0x1C,
-            UART0 + 0x6C,
-            USB + 0x08,
-            USB + 0x24,
-            SYSTIMER + 0x40,
-            SYSTIMER + 0x68,
-            GPIO + 0x3C,
-            GROUP0 + 0x74,
-            RTC + 0x38,
-            MATRIX + 0x110,
-            RANDOM,
-        ):
+        addresses = (
+            UART0 + 0x04, UART0 + 0x1C, UART0 + 0x6C, USB + 0x08, USB + 0x24, SYSTIMER + 0x40, SYSTIMER + 0x68,
+            GPIO + 0x3C, GROUP0 + 0x74, RTC + 0x38, MATRIX + 0x110, RANDOM,
+        )  # fmt: skip
+        for address in addresses:
             self.refuses("read-only", address, 0)
         self.refuses("fuses are not to be written", EFUSE + 0x44, 0)
 
     def test_bits_that_are_not_modelled(self):
-        for address, value in (
-            (UART0 + 0x20, 0x1000001E),
-            (UART0 + 0x24, 1 << 20),
-            (UART0 + 0x14, 1 << 12),
-            (UART0 + 0x0C, 1 << 7),
-            (UART0 + 0x60, 0),
-            (UART0 + 0x78, 0x03700001),
-            (USB + 0x10, 2),
-            (USB + 0x18, 0),
-            (SYSTIMER, 0),
-            (SYSTIMER + 0x34, 1 << 30),
-            (SYSTEM + 0x08, 0),
-            (SYSTEM + 0x58, 1 << 13),
-            (MATRIX + 0x54, 32),
-            (MATRIX + 0x118, 16),
-            (MATRIX + 0x194, 16),
-            (RTC, 1),
-            (RTC + 0x12C, 2),
-            (GROUP0 + 0x48, 1),
-            (MUX + 4, 1),
-            (GPIO + 0x178, 0x80),
-        ):
-            self.refuses("not modelled", address, value)
+        registers = {
+            UART0: {0x20: 0x1000001E, 0x24: 1 << 20, 0x14: 1 << 12, 0x0C: 1 << 7, 0x60: 0, 0x78: 0x03700001},
+            USB: {0x10: 2, 0x18: 0},
+            SYSTIMER: {0: 0, 0x34: 1 << 30},
+            SYSTEM: {0x08: 0, 0x58: 1 << 13},
+            MATRIX: {0x54: 32, 0x118: 16, 0x194: 16},
+            RTC: {0: 1, 0x12C: 2},
+            GROUP0: {0x48: 1},
+            MUX: {4: 1},
+            GPIO: {0x178: 0x80},
+        }
+        for base, bits in registers.items():
+            for offset, value in bits.items():
+                self.refuses("not modelled", base + offset, value)
 
     def test_edge_interrupts_are_refused(self):
         self.refuses("not modelled", MATRIX + 0x108, 2)
@@ -346,48 +320,8 @@ class Interrupts(bare.Bare):
 
     def test_encodings_that_the_cpu_lacks(self):
         """Reserved ones, and those of the extensions A, F and D and of 64 bits."""
-        short = (
-            0x0004,
-            0x2000,
-            0x6000,
-            0xA000,
-            0xE000,
-            0x8000,
-            0x6101,
-            0x6081,
-            0x9001,
-            0x9401,
-            0x9C01,
-            0x9C21,
-            0x1002,
-            0x4002,
-            0x8002,
-            0x2002,
-            0x6002,
-            0xA002,
-            0xE002,
-        )
-        wide = (
-            0x0000052F,
-            0x00000507,
-            0x00000527,
-            0x00000553,
-            0x00003503,
-            0x00003023,
-            0x0000003B,
-            0x0000001B,
-            0x02001513,
-            0x04000533,
-            0x40001533,
-            0x00002063,
-            0x00001067,
-            0x0000200F,
-            0x10200073,
-            0x00004073,
-            0xFFFFFFFF,
-        )
-        for word in short + wide:
-            self.assertEqual(self.cause(word, 0x00100073), 2, hex(word))
+        for word in LACKING.split():
+            self.assertEqual(self.cause(int(word, 16), 0x00100073), 2, word)
 
     def test_changed_code_is_executed(self):
         # lui a0, CODE; addi a1, zero, 0x13; sw a1, 0x210(a0); ecall at +0x210 becomes a nop; ebreak

@@ -90,22 +90,6 @@ class Line:
         self.assertEqual(peer.write(b"{"), bytes([0x01, 0x12, host.NOTIFICATION, 0, 0x80]))
         self.assertEqual(peer.count(), 1)
 
-    def test_boot_ids_differ_and_boot_count_survives_a_reset(self):
-        peer, first = self.boot()
-        second, _ = self.reboot(peer, "01")
-        self.assertEqual(second[host.BOOT_COUNT], struct.pack("<I", 2))
-        self.assertEqual(second[host.RESET_REASON], b"\3")
-        self.assertNotEqual(first[host.BOOT_ID], second[host.BOOT_ID])
-        self.assertEqual(self.chip.statistics.reset_reason, 3)
-
-    def test_power_cycle_starts_the_count_again(self):
-        peer, _ = self.boot()
-        self.reboot(peer, "01")
-        self.chip.power_cycle()
-        peer.buffer = b""
-        hello = peer.next((host.HELLO,), BOOT_MS).tlvs
-        self.assertEqual((hello[host.BOOT_COUNT], hello[host.RESET_REASON]), (struct.pack("<I", 1), b"\1"))
-
     def check_panic(self, command, cause):
         peer, _ = self.boot()
         hello, text = self.reboot(peer, command, 2000)
@@ -151,19 +135,6 @@ class Line:
         self.assertIn(b"rst:0x3 (RTC_SW_SYS_RST),boot:0x4 (DOWNLOAD(USB/UART0/1))\r\nSaved PC:0x403", text)
         self.assertTrue(text.endswith(b"waiting for download\r\n"))
         self.assertTrue(self.chip.is_in_loader())
-
-    def test_rom_text(self):
-        self.start()
-        self.chip.set_rate(chip.UART0, 115200)
-        text = self.chip.read_until(self.line, b"entry 0x40380000\r\n", BOOT_MS)
-        self.assertTrue(
-            text.startswith(
-                b"ESP-ROM:esp32c3-api1-20210207\r\nBuild:Feb  7 2021\r\nrst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)\r\n"
-                b"SPIWP:0xee\r\nmode:DIO, clock div:2\r\nload:0x3fc90000,len:0x"
-            ),
-            text,
-        )
-        self.assertNotIn(b"SHA", text)
 
     def fill_line(self, peer, data):
         """Sends it without a gap. The firmware follows a UART; the faster USB overflows its ring,
@@ -254,14 +225,6 @@ class UART(Line, unittest.TestCase):
 
 class USB(Line, unittest.TestCase):
     name, line = "usb", chip.USB
-
-    def test_reset_by_the_lines(self):
-        peer, _ = self.boot()
-        self.chip.set_lines(chip.USB, False, True)
-        peer.buffer = b""
-        hello = peer.next((host.HELLO,), BOOT_MS).tlvs
-        self.assertEqual((hello[host.BOOT_COUNT], hello[host.RESET_REASON]), (struct.pack("<I", 2), b"\2"))
-        self.assertEqual(self.chip.statistics.reset_reason, 0x15)
 
     def test_loader_by_the_lines(self):
         self.boot()

@@ -21,18 +21,9 @@ SPEED_LIMIT_MIPS = 50
 SPARE_LIMIT_PERCENT = 10
 # addi, xor, slli, add, lw, sw, addi, bne: a loop of usual instructions, for 8 million of them.
 LOOP = (
-    0x000F4537,
-    0x3FC90637,
-    0x00158593,
-    0x00B74733,
-    0x00171793,
-    0x00F686B3,
-    0x00062803,
-    0x00D62023,
-    0xFFF50513,
-    0xFE0514E3,
-    0x00000073,
-)
+    0x000F4537, 0x3FC90637, 0x00158593, 0x00B74733, 0x00171793, 0x00F686B3, 0x00062803, 0x00D62023, 0xFFF50513,
+    0xFE0514E3, 0x00000073,
+)  # fmt: skip
 
 
 def speed(library):
