@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import pathlib
 import signal
 import socket
@@ -98,7 +97,3 @@ class Emulator:
         self.process.wait()
         self.process.stdout.close()
         self.folder.cleanup()
-
-    def resident_bytes(self) -> int:
-        with open(f"/proc/{self.process.pid}/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -10,6 +10,7 @@ from tools.checks import equal, expect
 from tools.gateway.burst import DATA, END_HEADERS, END_STREAM, HEADERS, PING, SETTINGS, frame
 from tools.gateway.raw import RawClient
 from tools.gateway.world import DAYLY_PUSH, World
+from tools.processes import memory_kib
 
 CONTINUATION = 9
 # Frames of one flood, at most: far beyond each limit.
@@ -19,18 +20,12 @@ SERVED_S = 10
 MEMORY_LIMIT_KIB = 65_536
 
 
-def memory(world):
-    with open(f"/proc/{world.process.pid}/status") as file:
-        lines = dict(line.split(":", 1) for line in file)
-    return int(lines["VmRSS"].split()[0])
-
-
 def attack(programs, frames):
     """Sends frames until the server ends the connection, and verifies that another client is served
     during the attack and afterwards."""
     with World(programs) as world, world.start().client() as client:
         equal(world.push(client, DAYLY_PUSH).status_code, 200, "before")
-        before = memory(world)
+        before = memory_kib(world.process.pid)
         with RawClient(world) as attacker:
             ended = send(attacker.socket, frames(world))
             began = time.monotonic()
@@ -38,7 +33,7 @@ def attack(programs, frames):
             expect(time.monotonic() - began < SERVED_S, "another client waits")
             expect(ended or is_ended(attacker.socket), "the connection is not ended")
         equal(world.push(client, {"aps": {"alert": "after"}}).status_code, 200, "after")
-        grown = memory(world) - before
+        grown = memory_kib(world.process.pid) - before
         expect(grown < MEMORY_LIMIT_KIB, f"the memory grew by {grown} KiB")
         equal(len(world.shown(3)), 3, "items")
 
@@ -119,11 +114,11 @@ def window(programs):
             yield frame(HEADERS, END_STREAM | END_HEADERS, 2 * number + 1, request_block(world))
 
     with World(programs) as world, world.start().client() as client:
-        before = memory(world)
+        before = memory_kib(world.process.pid)
         with RawClient(world) as attacker:
             send(attacker.socket, frames(world))
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client")
-            grown = memory(world) - before
+            grown = memory_kib(world.process.pid) - before
             expect(grown < MEMORY_LIMIT_KIB, f"the memory grew by {grown} KiB")
         equal(len(world.shown(1)), 1, "items")
 

@@ -9,6 +9,7 @@ from tools.gateway.backend import Backend, once
 from tools.gateway.burst import Burst
 from tools.gateway.decisions import approval, configured, press
 from tools.gateway.world import BRIDGE, DAYLY, World, is_large, size
+from tools.processes import memory_kib
 
 # Fewer than the display holds; the large form has a larger display.
 ABSENT_COUNT, LARGE_ABSENT_COUNT = 500, 10_000
@@ -58,11 +59,13 @@ def t27_queue(programs):
         began = time.monotonic()
         with Burst(world) as sender:
             sender.send(bodies)
-        print(f"    {count} queued in {time.monotonic() - began:.1f} s, {resident_mb(world)} MB")
+        print(f"    {count} queued in {time.monotonic() - began:.1f} s, {memory_kib(world.process.pid) // 1024} MB")
         world.kill()
         began = time.monotonic()
         world.start()
-        print(f"    started with {count} queued in {time.monotonic() - began:.2f} s, {resident_mb(world)} MB")
+        print(
+            f"    started with {count} queued in {time.monotonic() - began:.2f} s, {memory_kib(world.process.pid) // 1024} MB"
+        )
         equal(world.status()["unfinished"], count, "queued")
         texts = []
         while len(texts) < count:
@@ -82,11 +85,6 @@ def t27_queue(programs):
         print(f"    shown at most {moved} places from its own, because full displays refuse writes")
         wait_for(lambda: not world.status()["unfinished"], "agreement")
         equal(world.items(), [], "the display")
-
-
-def resident_mb(world):
-    with open(f"/proc/{world.process.pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) // 1024
 
 
 def t45_lost(programs):

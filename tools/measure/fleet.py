@@ -8,12 +8,14 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from tools.checks import free_port, wait_for
+from tools.processes import memory_kib, processor_seconds
 
 IDLE_SECONDS = 5
 EXPORTERS = 3
@@ -25,16 +27,6 @@ RUN_SECONDS = 3600
 
 def say(text):
     print(f"fleet: {text}", file=sys.stderr, flush=True)
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def status_kilobytes(pid, key):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{key}:"))
 
 
 @contextlib.contextmanager
@@ -52,14 +44,6 @@ def running(command, *, count=0, **options):
             process.kill()
             process.wait()
         process.stdout.close()
-
-
-def until(what, condition):
-    end = time.monotonic() + START_SECONDS
-    while not condition():
-        if time.monotonic() > end:
-            sys.exit(f"fleet: never saw {what}")
-        time.sleep(0.1)
 
 
 def crowd(notibot, dev, boards, notifications):
@@ -80,11 +64,11 @@ def crowd(notibot, dev, boards, notifications):
         with running(command, count=boards) as (emulator, devices):
             row = {"boards": boards, "startSeconds": round(time.perf_counter() - start, 3)}
             pid = emulator.pid
-            row["idleMB"] = round(status_kilobytes(pid, "VmRSS") / 1024, 1)
-            before = cpu_seconds(pid)
+            row["idleMB"] = round(memory_kib(pid, "VmRSS") / 1024, 1)
+            before = processor_seconds(pid)
             time.sleep(IDLE_SECONDS)
-            row["idleCPUPercent"] = round((cpu_seconds(pid) - before) / IDLE_SECONDS * 100, 2)
-            before = cpu_seconds(pid)
+            row["idleCPUPercent"] = round((processor_seconds(pid) - before) / IDLE_SECONDS * 100, 2)
+            before = processor_seconds(pid)
             done = subprocess.run(
                 [dev, "crowd", "--count", str(notifications), *(device["port"] for device in devices)],
                 stdout=subprocess.PIPE,
@@ -93,8 +77,8 @@ def crowd(notibot, dev, boards, notifications):
                 check=True,
             )
             row |= json.loads(done.stdout)
-            row["emulatorCPUMicroseconds"] = round((cpu_seconds(pid) - before) * 1e6 / notifications, 2)
-            row["peakMB"] = round(status_kilobytes(pid, "VmHWM") / 1024, 1)
+            row["emulatorCPUMicroseconds"] = round((processor_seconds(pid) - before) * 1e6 / notifications, 2)
+            row["peakMB"] = round(memory_kib(pid, "VmHWM") / 1024, 1)
             row["peakMBPerBoard"] = round(row["peakMB"] / boards, 2)
     return row
 
@@ -128,8 +112,7 @@ class Lab:
 
     def start(self):
         hosts = [self.host(number) for number in range(EXPORTERS)]
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
+        port = free_port()
         self.environment = {
             **os.environ,
             "LG_COORDINATOR": f"127.0.0.1:{port}",
@@ -150,7 +133,7 @@ class Lab:
         places["b0-0"]["tags"]["role"] = "one"
         pathlib.Path(self.folder, "places.yaml").write_text(json.dumps(places))
         self.add([f"{self.tools}/labgrid-coordinator", "-l", f"0.0.0.0:{port}"])
-        until("the coordinator", lambda: self.client("places").returncode == 0)
+        wait_for(lambda: self.client("places").returncode == 0, "the coordinator", START_SECONDS, 0.1)
         for host, (inside, gateway, address, first, count) in enumerate(hosts):
             self.add(
                 [*inside, self.notibot, "emulate", "--json", "--count", str(count), "--rfc2217", f"{address}:{first}"],
@@ -158,7 +141,12 @@ class Lab:
             )
             server = ["-c", f"{gateway}:{port}", "-n", f"host{host}", "--hostname", address]
             self.add([*inside, f"{self.tools}/labgrid-exporter", *server, f"exporter{host}.yaml"])
-        until("the boards", lambda: self.client("resources").stdout.count("NetworkSerialPort") == self.boards)
+        wait_for(
+            lambda: self.client("resources").stdout.count("NetworkSerialPort") == self.boards,
+            "the boards",
+            START_SECONDS,
+            0.1,
+        )
         return self
 
     def host(self, number):

@@ -20,7 +20,6 @@ scripts/dev bench-gateway installs."""
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import sys
 import time
@@ -34,6 +33,7 @@ from tools.gateway.burst import Burst
 from tools.gateway.decisions import approval, configured, press, texts
 from tools.gateway.world import BRIDGE, DAYLY, World
 from tools.measure.runs import forward
+from tools.processes import memory_kib, processor_seconds
 
 ROUNDS = 5
 # Pushes of a round, and as many notifications of `forward`.
@@ -53,19 +53,6 @@ def bodies(count: int, start: int = 0) -> list[bytes]:
         json.dumps({"aps": {"alert": {"title": f"Jane Doe {start + number}", "body": "x" * 48}}}).encode()
         for number in range(count)
     ]
-
-
-def processor_seconds(process: int) -> float:
-    """Of a process and its threads since its start."""
-    with open(f"/proc/{process}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def resident_mb(process: int, name: str = "VmRSS") -> float:
-    with open(f"/proc/{process}/status") as file:
-        line = next(line for line in file if line.startswith(name))
-    return int(line.split()[1]) / 1024
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
@@ -237,7 +224,7 @@ def queue(programs: Programs, _: int) -> dict:
         wait_for(lambda: not world.status()["boardUp"], "the board is away")
         with Burst(world, streams=STREAMS) as client:
             client.send(bodies(QUEUED))
-        after_pushes = resident_mb(world.process.pid)
+        after_pushes = memory_kib(world.process.pid) / 1024
         seconds, resident = [], []
         for _ in range(STARTS):
             world.kill()
@@ -245,7 +232,7 @@ def queue(programs: Programs, _: int) -> dict:
             world.start()
             seconds.append(time.perf_counter() - start)
             equal(world.status()["unfinished"], QUEUED, "queued")
-            resident.append(resident_mb(world.process.pid))
+            resident.append(memory_kib(world.process.pid) / 1024)
     memory, duration = max(after_pushes, *resident), statistics.median(seconds)
     return {
         "pushes": QUEUED,

@@ -2,7 +2,7 @@
 reconnection."""
 
 import json
-import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -10,13 +10,21 @@ import tempfile
 import time
 
 from tools.emulator import Emulator
+from tools.processes import memory_kib
 
 
-def document(command, allowed=(0,)):
+def document(command):
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in allowed:
+    if done.returncode != 0:
         sys.exit(f"measure: {' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout
+
+
+def bench(notibot, port, count, trips=0, **more):
+    """The report of `notibot bench`; `more`: further options, with _ for -."""
+    words = [word for name, value in more.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    sizes = ["--count", str(count), "--trips", str(trips)]
+    return json.loads(document([notibot, "bench", "-p", port, *sizes, *words, "--json"]))
 
 
 def suite(notibot, rig):
@@ -27,53 +35,35 @@ def suite(notibot, rig):
     return {"seconds": seconds, **report["totals"]}
 
 
-def count(notibot, runs):
-    """Milliseconds of `notibot count`, from fork to exit."""
-    with Emulator(notibot) as emulator:
-        times = []
-        for _ in range(runs):
-            start = time.perf_counter()
-            document([notibot, "count", "-p", emulator.port])
-            times.append((time.perf_counter() - start) * 1000)
-    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+def spread(times):
+    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": len(times)}
 
 
-def devices(notibot, runs):
-    """Milliseconds of `notibot devices`, from fork to exit."""
+def started(runs, *command):
+    """Milliseconds of a command, from fork to exit."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
-        document([notibot, "devices"])
+        document(command)
         times.append((time.perf_counter() - start) * 1000)
-    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": runs}
+    return spread(times)
+
+
+def count(notibot, runs):
+    with Emulator(notibot) as emulator:
+        return started(runs, notibot, "count", "-p", emulator.port)
+
+
+def devices(notibot, runs):
+    return started(runs, notibot, "devices")
 
 
 def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16):
     """A line of 921600 baud with some ms each way."""
-    with Emulator(
-        notibot, "--profile", profile, "--baud-pacing", "--latency", str(latency), "--faults", faults
-    ) as emulator:
-        result = json.loads(
-            document(
-                [
-                    notibot,
-                    "bench",
-                    "-p",
-                    emulator.port,
-                    "-b",
-                    "921600",
-                    "--line-rate",
-                    "921600",
-                    "--count",
-                    str(notifications),
-                    "--trips",
-                    "0",
-                    "--text-bytes",
-                    str(text_bytes),
-                    "--json",
-                ]
-            )
-        )
+    line = ("--profile", profile, "--baud-pacing", "--latency", str(latency), "--faults", faults)
+    with Emulator(notibot, *line) as emulator:
+        rates = {"baud": 921600, "line_rate": 921600}
+        result = bench(notibot, emulator.port, notifications, text_bytes=text_bytes, **rates)
     return {
         "profile": profile,
         "textBytes": text_bytes,
@@ -88,23 +78,7 @@ def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16)
 def network(notibot):
     """Client and server of RFC 2217 on loopback: not to be compared with a port of this machine."""
     with Emulator(notibot, "--profile", "bench", "--rfc2217", "127.0.0.1:0") as emulator:
-        report = json.loads(
-            document(
-                [
-                    notibot,
-                    "bench",
-                    "-p",
-                    emulator.port,
-                    "--count",
-                    "20000",
-                    "--trips",
-                    "5000",
-                    "--commands",
-                    "1000",
-                    "--json",
-                ]
-            )
-        )
+        report = bench(notibot, emulator.port, 20_000, trips=5000, commands=1000)
     assert report["path"] == "network", report["path"]
     commands = report["commandMicroseconds"]
     return {
@@ -119,11 +93,10 @@ def network(notibot):
 def memory(notibot, notifications):
     """Resident memory of both processes before and after."""
     with Emulator(notibot, "--profile", "bench") as emulator:
-        warm = [notibot, "bench", "-p", emulator.port, "--trips", "0", "--json", "--count"]
-        document([*warm, "10000"])
-        before = emulator.resident_bytes()
-        result = json.loads(document([*warm, str(notifications)]))
-        after = emulator.resident_bytes()
+        bench(notibot, emulator.port, 10_000)
+        before = 1024 * memory_kib(emulator.process.pid)
+        result = bench(notibot, emulator.port, notifications)
+        after = 1024 * memory_kib(emulator.process.pid)
     return {
         "notifications": notifications,
         "hostStartBytes": result["residentBytesStart"],
@@ -137,57 +110,39 @@ def forward(notibot, notifications):
     """Durable notifications per second: all that a file has, from start to end of `notibot
     forward`."""
     with Emulator(notibot, "--profile", "bench") as emulator, tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "lines")
-        with open(path, "w") as lines:
-            for index in range(notifications):
-                lines.write(
-                    json.dumps(
-                        {"app": "Messages", "title": f"Jane Doe {index}", "text": "x" * 48, "timestamp": 1234567890}
-                    )
-                    + "\n"
-                )
-        command = [
-            notibot,
-            "forward",
-            "-p",
-            emulator.port,
-            "--outbox",
-            os.path.join(folder, "outbox"),
-            "--entries-limit",
-            str(max(10_000, notifications)),
-            "--json",
-        ]
+        path = pathlib.Path(folder, "lines")
+        contents = (
+            {"app": "Messages", "title": f"Jane Doe {index}", "text": "x" * 48, "timestamp": 1234567890}
+            for index in range(notifications)
+        )
+        path.write_text("".join(json.dumps(content) + "\n" for content in contents))
+        command = [notibot, "forward", "-p", emulator.port, "--outbox", f"{folder}/outbox", "--json"]
         start = time.perf_counter()
         with open(path) as lines:
-            done = subprocess.run(command, stdin=lines, capture_output=True)
+            limit = ["--entries-limit", str(max(10_000, notifications))]
+            done = subprocess.run([*command, *limit], stdin=lines, capture_output=True)
         seconds = time.perf_counter() - start
         delivered = done.stdout.count(b'"delivered"')
         if done.returncode != 0 or delivered != notifications:
-            sys.exit(
-                f"measure: forward ended with {done.returncode}, {delivered} delivered: {done.stderr.decode().strip()}"
-            )
+            ending = f"{done.returncode}, {delivered} delivered: {done.stderr.decode().strip()}"
+            sys.exit(f"measure: forward ended with {ending}")
     return {"notifications": notifications, "seconds": seconds, "notificationsPerSecond": notifications / seconds}
 
 
 def journal(notibot, notifications):
     """Microseconds that a notification costs in the journal, over its whole life."""
     with tempfile.TemporaryDirectory() as folder:
-        return json.loads(
-            document(
-                [f"{notibot}-dev", "journal", os.path.join(folder, "outbox"), "--count", str(notifications), "--json"]
-            )
-        )
+        place = [f"{folder}/outbox", "--count", str(notifications), "--json"]
+        return json.loads(document([f"{notibot}-dev", "journal", *place]))
 
 
 class Events:
     """The events of a `notibot forward` that has nothing to do, one after the other."""
 
     def __init__(self, notibot, port, folder):
+        command = [notibot, "forward", "-p", port, "--outbox", f"{folder}/outbox", "--json"]
         self.process = subprocess.Popen(
-            [notibot, "forward", "-p", port, "--outbox", os.path.join(folder, "outbox"), "--json"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
 
     def next(self, name):
@@ -201,10 +156,6 @@ class Events:
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
-
-
-def spread(times):
-    return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": len(times)}
 
 
 # How long an emulated restart takes, from the command to the first HELLO.

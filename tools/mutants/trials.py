@@ -13,6 +13,8 @@ import signal
 import subprocess
 import tempfile
 
+from tools.processes import processor_seconds
+
 CPU_LIMIT_SECONDS = 20
 MEMORY_LIMIT_BYTES = 4 << 30
 # Shared libraries are never unloaded: a process ends after this many.
@@ -43,7 +45,7 @@ class Trials:
         is_fresh = self.process is None
         if is_fresh:
             self.start()
-        used = cpu_seconds(self.process.pid)
+        used = processor_seconds(self.process.pid)
         resource.prlimit(self.process.pid, resource.RLIMIT_CPU, (int(used) + CPU_LIMIT_SECONDS, -1))
         try:
             self.process.stdin.write(f"{device}\n")
@@ -97,10 +99,3 @@ class Trials:
         """The stderr of the process, at most 400 characters."""
         self.errors.seek(0)
         return self.errors.read().strip()[-400:]
-
-
-def cpu_seconds(pid):
-    """The processor time of a process."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

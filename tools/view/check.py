@@ -18,6 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tools.chromium import browser
 from tools.emulator import Emulator
+from tools.processes import memory_kib
 from tools.view.foreign import HOSTILE, ForeignControl
 
 LATENCY_LIMIT_MS = 50
@@ -313,7 +314,7 @@ class Check:
             self.until("document.body.dataset.newest == arguments[0]", str(newest))
             self.driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
             heap = self.driver.execute_script("return performance.memory.usedJSHeapSize")
-            sizes.append((emulator.resident_bytes(), heap, self.driver.execute_script(PAGE)["nodes"]))
+            sizes.append((1024 * memory_kib(emulator.process.pid), heap, self.driver.execute_script(PAGE)["nodes"]))
         for name, before, after in zip(("process", "page"), sizes[0][:2], sizes[1][:2], strict=True):
             self.figures[f"{name}Bytes"] = [before, after]
             self.expect(after - before <= GROWTH_LIMIT_BYTES, f"{name} grows from {before} to {after} bytes")

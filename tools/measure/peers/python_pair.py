@@ -155,12 +155,10 @@ def main():
     host.run(1000, options.window, text, options.coalesce)
 
     # The child's CPU is known only after it ended, so the phases' shares are read from /proc.
-    ticks = os.sysconf("SC_CLK_TCK")
-
     def child_seconds():
         with open(f"/proc/{child}/stat") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / ticks
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     own, other, start = cpu_seconds(resource.RUSAGE_SELF), child_seconds(), time.perf_counter()
     host.run(options.count, options.window, text, options.coalesce)
@@ -177,19 +175,16 @@ def main():
     os.close(slave)
     os.close(master)
     os.waitpid(child, 0)
-    print(
-        json.dumps(
-            {
-                "notificationsPerSecond": options.count / seconds,
-                "cpuMicrosecondsPerNotification": cpu * 1e6 / options.count,
-                "roundTripMicroseconds": {
-                    "p50": trips[len(trips) // 2],
-                    "p99": trips[len(trips) * 99 // 100],
-                    "max": trips[-1],
-                },
-            }
-        )
-    )
+    report = {
+        "notificationsPerSecond": options.count / seconds,
+        "cpuMicrosecondsPerNotification": cpu * 1e6 / options.count,
+        "roundTripMicroseconds": {
+            "p50": trips[len(trips) // 2],
+            "p99": trips[len(trips) * 99 // 100],
+            "max": trips[-1],
+        },
+    }
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

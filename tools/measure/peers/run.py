@@ -10,10 +10,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 
 from tools.emulator import Emulator
+from tools.measure.runs import bench, document
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIGURES = {
@@ -24,35 +24,11 @@ FIGURES = {
 }
 
 
-def output(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        sys.exit(f"bench-peers: {' '.join(command)} ended with {done.returncode}")
-    return json.loads(done.stdout)
-
-
 def notibot(program, options):
     """A fresh emulator for each run; its CPU counts as the device's does in the other pairs."""
     with Emulator(program, "--profile", options.profile) as emulator:
-        return output(
-            [
-                program,
-                "bench",
-                "-p",
-                emulator.port,
-                "--count",
-                str(options.count),
-                "--trips",
-                str(options.trips),
-                "--window",
-                str(options.window),
-                "--text-bytes",
-                str(options.text_bytes),
-                "--peer-pid",
-                str(emulator.process.pid),
-                "--json",
-            ]
-        )
+        sizes = {"window": options.window, "text_bytes": options.text_bytes, "peer_pid": emulator.process.pid}
+        return bench(program, emulator.port, options.count, options.trips, **sizes)
 
 
 def main():
@@ -69,23 +45,14 @@ def main():
     options = parser.parse_args()
 
     sizes = [str(value) for value in (options.count, options.trips, options.window, options.text_bytes)]
-    pair = [
-        sys.executable,
-        os.path.join(HERE, "python_pair.py"),
-        "--count",
-        sizes[0],
-        "--trips",
-        sizes[1],
-        "--window",
-        sizes[2],
-        "--text-bytes",
-        sizes[3],
-    ]
+    names = ("--count", "--trips", "--window", "--text-bytes")
+    pair = [sys.executable, os.path.join(HERE, "python_pair.py")]
+    pair += [word for words in zip(names, sizes, strict=True) for word in words]
     measures = {
         "notibot": lambda: notibot(options.notibot, options),
-        "python": lambda: output(pair),
-        "pythonCoalesced": lambda: output([*pair, "--coalesce"]),
-        "c": lambda: output([options.c_loop, *sizes]),
+        "python": lambda: json.loads(document(pair)),
+        "pythonCoalesced": lambda: json.loads(document([*pair, "--coalesce"])),
+        "c": lambda: json.loads(document([options.c_loop, *sizes])),
     }
     if options.against:
         measures["against"] = lambda: notibot(options.against, options)
@@ -115,22 +82,18 @@ def main():
             f"{'  notibot / this':34}{'':17}" + "".join(f"{ratios[name][figure]:17.2f}" for name in ratios),
             file=sys.stderr,
         )
-    print(
-        json.dumps(
-            {
-                "schema": "notibot.bench-peers",
-                "version": 1,
-                "rounds": options.rounds,
-                "count": options.count,
-                "trips": options.trips,
-                "window": options.window,
-                "textBytes": options.text_bytes,
-                "medians": medians,
-                "notibotOver": ratios,
-            },
-            indent=2,
-        )
-    )
+    report = {
+        "schema": "notibot.bench-peers",
+        "version": 1,
+        "rounds": options.rounds,
+        "count": options.count,
+        "trips": options.trips,
+        "window": options.window,
+        "textBytes": options.text_bytes,
+        "medians": medians,
+        "notibotOver": ratios,
+    }
+    print(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":
