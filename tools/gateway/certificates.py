@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 
-import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -83,11 +82,6 @@ def served(world):
         return x509.load_der_x509_certificate(connection.getpeercert(True))
 
 
-def health(world):
-    answer = httpx.get(f"http://127.0.0.1:{world.http_port}/healthz", timeout=LIMIT_S)
-    return answer.status_code, answer.text
-
-
 def t84_renewal(programs):
     """T84: a certificate is renewed in time, with its names; connections stay, new ones get it."""
     with World(programs) as world:
@@ -107,7 +101,7 @@ def t84_renewal(programs):
         equal((new.not_valid_after_utc - new.not_valid_before_utc).days, 90, "days of the new one")
         with world.client() as client:
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "a push on a new connection")
-        equal(health(world), (200, "ok\n"), "the health")
+        equal(world.health(), (200, "ok\n"), "the health")
         wait_for(lambda: world.reports("leaf.pem was renewed") == 1, "one line about it")
 
 
@@ -120,15 +114,15 @@ def t85_kept_elsewhere(programs):
             if lacking == "ca.key":
                 os.rename(os.path.join(world.folder, lacking), away)
             world.start({"PATH": world.path} if lacking == "openssl" else ())
-            equal(health(world)[0], 200, "the health before")
-            wait_for(lambda: health(world)[0] == 503, "the problem")
+            equal(world.health()[0], 200, "the health before")
+            wait_for(lambda: world.health()[0] == 503, "the problem")
             (problem,) = world.status()["problems"]
             expect("leaf.pem ends in" in problem and f"{lacking} is missing" in problem, f"the problem: {problem}")
-            wait_for(lambda: "leaf.pem ended" in health(world)[1], "the end")
+            wait_for(lambda: "leaf.pem ended" in world.health()[1], "the end")
             wait_for(lambda name=lacking: world.reports(f"{name} is missing") == 1, "one line about it")
             if lacking == "ca.key":
                 os.rename(away, os.path.join(world.folder, lacking))
-                wait_for(lambda: health(world)[0] == 200, "the renewal")
+                wait_for(lambda: world.health()[0] == 200, "the renewal")
                 with world.client() as client:
                     equal(world.push(client, DAYLY_PUSH).status_code, 200, "a push")
 
@@ -145,13 +139,13 @@ def t86_start(programs):
         issue_foreign(world, -90 * DAY_S, -DAY_S)
         foreign = read(world, "leaf.pem")
         world.start()
-        expect("ended 1 day ago: it is not of the authority" in health(world)[1], f"the health: {health(world)}")
+        expect("ended 1 day ago: it is not of the authority" in world.health()[1], f"the health: {world.health()}")
         equal(read(world, "leaf.pem"), foreign, "the certificate of another authority")
         # Replaced by its user while the gateway runs.
         write(world, "leaf.pem", b"no certificate")
-        wait_for(lambda: "the former certificate stays in use" in health(world)[1], "the problem")
+        wait_for(lambda: "the former certificate stays in use" in world.health()[1], "the problem")
         write(world, "leaf.pem", kept["leaf.pem"])
-        wait_for(lambda: health(world)[0] == 200, "the end of the problem")
+        wait_for(lambda: world.health()[0] == 200, "the end of the problem")
         with world.client() as client:
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "a push with the replaced certificate")
         world.kill()
@@ -160,7 +154,7 @@ def t86_start(programs):
         write(world, "ca.pem", signed(name, key.public_key(), name, key, 3 * DAY_S + 99, 99 * DAY_S))
         issue(world, 3 * DAY_S + 99, 9 * DAY_S)
         world.start()
-        expect("ca.pem is not valid for another 3 days: check the clock" in health(world)[1], "the clock")
+        expect("ca.pem is not valid for another 3 days: check the clock" in world.health()[1], "the clock")
         wait_for(lambda: world.reports("check the clock") == 1, "one line about the clock")
 
 

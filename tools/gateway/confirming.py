@@ -2,11 +2,9 @@
 
 import json
 
-import httpx
-
 from tools.checks import Failure, equal, wait_for
 from tools.gateway.backend import Backend, once
-from tools.gateway.decisions import approval, configured, decided, one, press
+from tools.gateway.decisions import approval, configured, decided, press
 from tools.gateway.world import BRIDGE, World
 
 FORMER, PROMPT, TEXT = "Approval Needed: Bash", "Press Approve again to confirm", "Execute: npm test"
@@ -50,7 +48,7 @@ def press_until(world, is_done):
 
 def presses(world, verdict):
     """How many presses ended so."""
-    metrics = httpx.get(f"http://127.0.0.1:{world.http_port}/metrics").text
+    metrics = world.http("/metrics").text
     name = f'notibot_gateway_presses_total{{verdict="{verdict}"}} '
     return sum(int(line.removeprefix(name)) for line in metrics.splitlines() if line.startswith(name))
 
@@ -78,40 +76,6 @@ def t55_confirm(programs):
         wait_for(lambda: not world.status()["decisions"], "the end of the decision")
         equal(world.status()["confirming"], 0, "items that wait for a press")
         equal([json.loads(request["body"])["action"] for request in backend.requests], ["APPROVE_ACTION"], "callbacks")
-
-
-def t56_time(programs):
-    """T56: without a second press the item returns to what it was, also when the gateway is killed
-    meanwhile; Deny in between decides."""
-    with Backend(once()) as backend, World(programs, patient(backend, confirmSeconds=2), confirms=True) as world:
-        with world.start().client() as client:
-            item = asked(world, client)
-        press_first(world, item)
-        returned(world, item)
-        press_first(world, item)
-        world.kill()
-        world.start()
-        returned(world, item)
-        equal(backend.requests, [], "callbacks")
-        press_first(world, item)
-        press(world, 1, item)
-        equal(json.loads(backend.wait(1)[0]["body"])["action"], "DENY_ACTION", "the decision")
-
-
-def press_first(world, item):
-    """A first press, until its prompt is or was on the display: then it is on the disk."""
-    before = one(world).get("rev", 0)
-    press(world, 0, item)
-    wait_for(lambda: one(world).get("rev", 0) > before, "the prompt")
-
-
-def returned(world, item):
-    """The item is as it was, and nothing waits for a press."""
-    wait_for(lambda: not world.status()["confirming"], "the end of the time")
-    wait_for(lambda: not world.status()["unfinished"], "agreement")
-    found = titled(world, FORMER)
-    for key in ("item", "act", "lvl", "grp", "exp"):
-        equal(found.get(key), item.get(key), f"the item's {key}")
 
 
 def t58_kills(programs):
@@ -159,4 +123,4 @@ def has_prompt(world):
     return any((item["title"], item["text"]) == (PROMPT, TEXT) for item in world.items())
 
 
-STORIES = [t55_confirm, t56_time, t58_kills]
+STORIES = [t55_confirm, t58_kills]

@@ -7,8 +7,6 @@ import os
 import signal
 import threading
 
-import httpx
-
 from tools.checks import equal, expect, wait_for
 from tools.gateway.backend import Backend, once
 from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, World
@@ -250,7 +248,7 @@ def tables(programs):
             replace(path, content[:-5] + "x")
             equal(world.push(client, DAYLY_PUSH).status_code, status, f"with a damaged {name}")
             expect(name in world.status()["problems"][0], "it is not reported")
-            equal(httpx.get(f"http://127.0.0.1:{world.http_port}/healthz").status_code, 503, "the health")
+            equal(world.health()[0], 503, "the health")
             replace(path, content)
             equal(world.push(client, DAYLY_PUSH).status_code, 200, f"with {name} repaired")
             equal(world.status()["problems"], [], "problems")

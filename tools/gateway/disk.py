@@ -7,8 +7,6 @@ import sqlite3
 import subprocess
 import uuid
 
-import httpx
-
 from tools.checks import Failure, equal, expect, wait_for
 from tools.gateway.world import LIMIT_S, World, reason
 
@@ -59,10 +57,6 @@ def fill(mount):
     return path
 
 
-def health(world):
-    return httpx.get(f"http://127.0.0.1:{world.http_port}/healthz")
-
-
 def t28_full(programs):
     """T28: without room on the disk a push gets 503 with a reason and retry-after, and nothing of
     it is shown; with room again the same process accepts it, and each is shown once."""
@@ -92,14 +86,14 @@ def t28_full(programs):
                 found = (answer.status_code, reason(answer), answer.headers.get("retry-after"))
                 equal(found, (503, "ServiceUnavailable", "10"), "the answer without room")
                 equal(answer.headers.get("notibot-detail"), "no space left on the disk", "the detail")
-            answer = httpx.post(f"http://127.0.0.1:{world.http_port}/topic", content="published")
+            answer = world.http("/topic", "POST", content="published")
             equal((answer.status_code, answer.headers.get("retry-after")), (503, "10"), "the answer to a script")
-            equal(health(world).status_code, 503, "the health without room")
+            equal(world.health()[0], 503, "the health without room")
             expect("no space left" in world.status()["problems"][0], "the status without room")
-            metrics = httpx.get(f"http://127.0.0.1:{world.http_port}/metrics").text
+            metrics = world.http("/metrics").text
             expect("notibot_gateway_disk_full 1" in metrics, "the metric without room")
             os.unlink(filler)
-            wait_for(lambda: health(world).status_code == 200, "room")
+            wait_for(lambda: world.health()[0] == 200, "room")
             for text, name in waiting.items():
                 equal(push(client, text, name).status_code, 200, "the answer with room")
         equal(world.process.poll(), None, "the gateway's end")

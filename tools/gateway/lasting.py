@@ -1,14 +1,11 @@
-"""Stories of odd payloads, of repetitions by content, of a long absence of the display, and of
-lost links."""
+"""Stories of a long absence of the display."""
 
 import json
 import time
 
 from tools.checks import equal, wait_for
-from tools.gateway.backend import Backend, once
 from tools.gateway.burst import Burst
-from tools.gateway.decisions import approval, configured, press
-from tools.gateway.world import BRIDGE, DAYLY, World, is_large, size
+from tools.gateway.world import DAYLY, World, is_large, size
 from tools.processes import memory_kib
 
 # Fewer than the display holds; the large form has a larger display.
@@ -87,36 +84,4 @@ def t27_queue(programs):
         equal(world.items(), [], "the display")
 
 
-def t45_lost(programs):
-    """T45: a press whose report is lost with the link, and with a kill of the gateway, is reported
-    again and decided once; without a press the item is unchanged."""
-    answers = once()
-    with Backend(answers) as backend, World(programs, configured(backend)) as world:
-        world.start()
-        with world.client() as client:
-            for number in (1, 2):
-                equal(world.push(client, approval(number), BRIDGE).status_code, 200, "the push")
-        first, second = world.shown(2)
-        world.ask("unplug")
-        press(world, 0, first)
-        press(world, 0, first)
-        world.kill()
-        world.start()
-        equal(len(backend.requests), 0, "callbacks before the link is back")
-        world.ask("plug")
-        backend.wait(1)
-        wait_for(lambda: "Continuing…" in [item["text"] for item in world.items()], "the first item")
-        rest = [item["text"] for item in world.items() if item["item"] == second["item"]]
-        equal(rest, [second["text"]], "the second item")
-        # Once more over a new link: nothing is reported twice.
-        for command in ("unplug", "plug"):
-            world.ask(command)
-        press(world, 1, second)
-        backend.wait(2)
-        wait_for(lambda: not world.status()["decisions"], "the end of the decisions")
-        actions = [(content["action"], content["fields"]["requestId"]) for content in answers.accepted.values()]
-        equal(actions, [("APPROVE_ACTION", "approval-1"), ("DENY_ACTION", "approval-2")], "the decisions")
-        equal(len(backend.requests), 2, "callbacks")
-
-
-STORIES = [t45_lost, t27_queue, t24_absent]
+STORIES = [t27_queue, t24_absent]

@@ -2,8 +2,6 @@
 
 import json
 
-import httpx
-
 from tools.checks import equal, wait_for
 from tools.gateway.backend import Backend, once
 from tools.gateway.decisions import one, press, texts
@@ -14,10 +12,6 @@ SHORT = "view, Open portal, {url}, clear=true; http, Turn down, {url}, body='{{\
 LONG = [{"action": "http", "label": "Close door", "url": "{url}", "method": "PUT", "headers": {"Authorization": "B x"}}]
 
 
-def publish(world, path, **keys):
-    return httpx.post(f"http://127.0.0.1:{world.http_port}{path}", **keys)
-
-
 def t61_actions(programs):
     """T61: actions of a message are buttons; a press reaches the callback of its topic or the long
     poll, never an address of the message."""
@@ -26,7 +20,9 @@ def t61_actions(programs):
         configuration = {"callbacks": {"home": {"url": backend.url + "/a"}}, "messageCallbacks": {"door": "home"}}
         with World(programs, configuration) as world:
             world.start()
-            short = publish(world, "/heating", content="70 degrees", headers={"Actions": SHORT.format(url=other.url)})
+            short = world.http(
+                "/heating", "POST", content="70 degrees", headers={"Actions": SHORT.format(url=other.url)}
+            )
             equal(short.status_code, 200, "the short form")
             item = world.shown(1)[0]
             equal(item["act"], ["Turn down"], "its buttons")
@@ -41,7 +37,7 @@ def t61_actions(programs):
             world.ask("dismiss", item=one(world)["item"])
             actions = json.loads(json.dumps(LONG).replace("{url}", other.url))
             body = {"topic": "door", "message": "Open", "title": "Garage", "priority": 4, "actions": actions}
-            equal(publish(world, "/", json=body).status_code, 200, "the form in JSON")
+            equal(world.http("/", "POST", json=body).status_code, 200, "the form in JSON")
             item = texts(world, "Open")
             equal((item["act"], item["title"], item["lvl"]), (["Close door"], "Garage", 2), "the item")
             press(world, 0, item)
@@ -51,7 +47,7 @@ def t61_actions(programs):
             equal([content["action"] for content in answers.accepted.values()], ["Close door"], "callbacks")
             equal(other.requests, [], "requests to addresses of messages")
             for header in ("jump, A, b", "http", "http, 'A"):
-                answer = publish(world, "/t", content="x", headers={"Actions": header})
+                answer = world.http("/t", "POST", content="x", headers={"Actions": header})
                 equal(answer.status_code, 400, f"the actions {header!r}")
 
 

@@ -5,7 +5,6 @@ import glob
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,7 @@ import time
 
 import httpx
 
-from tools.checks import Failure, NotRun, equal, expect, wait_for
+from tools.checks import Failure, NotRun, equal, expect, free_port, wait_for
 from tools.gateway.clients import program
 from tools.gateway.decisions import texts
 from tools.gateway.world import LIMIT_S, ROOT, World
@@ -122,7 +121,7 @@ def ntfy_forms(programs):
         listed = [row["verdict"] for row in world.pushes(len(REFUSED))]
         equal(listed, [f"refused {code}" for _, _, _, code in REFUSED], "the list of pushes")
         equal(len(world.shown(count)), count, "items")
-        burst = [httpx.post(f"http://127.0.0.1:{world.http_port}/many", content=f"{number}") for number in range(45)]
+        burst = [world.http("/many", "POST", content=f"{number}") for number in range(45)]
         equal({answer.status_code for answer in burst}, {200}, "45 at once")
 
 
@@ -147,7 +146,7 @@ def ntfy_setup(programs):
         equal(shown, [("one", "T", 2, None), ("two", None, None, "s")], "the poll")
         equal(rows[0]["id"], first["id"], "the id")
         equal(len(curl(world, f"/t/json?poll=1&since={first['id']}")[1].splitlines()), 1, "those after the first")
-        refused = httpx.post(f"http://127.0.0.1:{world.http_port}/t", content="three")
+        refused = world.http("/t", "POST", content="three")
         equal((refused.status_code, refused.json()["code"]), (429, 42901), "beyond the rate")
         expect("retry-after" in refused.headers, "there is no retry-after")
         world.kill()
@@ -244,8 +243,7 @@ def ntfy_alertmanager(programs):
         route = {"receiver": "display", "group_wait": "0s", "group_interval": "1s"}
         with open(path, "w") as file:
             json.dump({"route": route, "receivers": [{"name": "display", "webhook_configs": [{"url": url}]}]}, file)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
+        address = f"127.0.0.1:{free_port()}"
         options = [f"--config.file={path}", f"--storage.path={folder}", "--cluster.listen-address="]
         process = subprocess.Popen([alertmanager, *options, f"--web.listen-address={address}"], stderr=world.log)
         alert = {

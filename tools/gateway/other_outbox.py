@@ -91,20 +91,6 @@ def new_outbox(programs):
         equal(world.status()["problems"], [], "the problems of the next run")
 
 
-def older_outbox(programs):
-    """An older copy: its own items are kept if nobody has used it, otherwise none is."""
-    with World(programs) as world:
-        push_around_copy(world)
-        copy(world, "copy", "outbox")
-        world.start()
-        check_forgotten(world, 1, kept=1)
-        with world.client() as client:
-            equal(world.push(client, alert("other"), BRIDGE).status_code, 200, "another topic")
-            equal(world.push(client, alert("new again"), apns_collapse_id="Y").status_code, 200, "its name")
-            titles = {item["title"] for item in world.shown(len(world.items()))}
-            expect({"other", "new again"} <= titles, f"titles: {titles}")
-
-
 def forked_outbox(programs):
     """A copy that `forward` has used as often as the gateway used its own: the same source, run and
     last number, and another notification."""
@@ -167,4 +153,4 @@ def lost_outbox(programs):
                 equal(world.process.wait(60), 18, "the end")
 
 
-STORIES = [new_outbox, older_outbox, forked_outbox, lost_own_file, lost_outbox]
+STORIES = [new_outbox, forked_outbox, lost_own_file, lost_outbox]

@@ -8,7 +8,7 @@ import uuid
 from tools.checks import Failure, equal, expect, wait_for
 from tools.gateway.backend import Backend, once
 from tools.gateway.decisions import approval, configured, press
-from tools.gateway.disk import PUSHES_LIMIT, TEXT, fill, health, mounted
+from tools.gateway.disk import PUSHES_LIMIT, TEXT, fill, mounted
 from tools.gateway.world import BRIDGE, World
 
 DISK_BYTES = 1 << 20
@@ -40,7 +40,7 @@ def t28_own_file(programs):
                     break
             else:
                 raise Failure("the own file never filled its disk")
-            equal(health(world).status_code, 503, "the health without room")
+            equal(world.health()[0], 503, "the health without room")
             problems = world.status()["problems"]
             expect(len(problems) == 1 and "gateway.sqlite" in problems[0], f"the problems: {problems}")
             press(world, 0, item)
@@ -48,7 +48,7 @@ def t28_own_file(programs):
             equal(len(backend.requests), 0, "callbacks without room")
             os.unlink(filler)
             backend.wait(1)
-            wait_for(lambda: health(world).status_code == 200, "room")
+            wait_for(lambda: world.health()[0] == 200, "room")
             equal(world.push(client, body, apns_id=name).status_code, 200, "the repetition")
             wait_for(lambda: not world.status()["decisions"], "the end of the decision")
         equal(world.process.poll(), None, "the gateway's end")

@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import time
-import urllib.request
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -106,7 +105,7 @@ def t15_secrets(programs):
             visible += log.read()
         with open(os.path.join(world.folder, "tokens.json")) as table:
             visible += table.read()
-        visible += client_metrics(world)
+        visible += world.http("/metrics").text
         for what in (secret, world.tokens[DAYLY], world.sender.token().split(".")[0], "PRIVATE"):
             expect(what not in visible, "a secret is visible")
         with open(os.path.join(world.folder, "gateway.sqlite"), "rb") as store:
@@ -117,11 +116,6 @@ def t15_secrets(programs):
         world.kill()
         os.chmod(os.path.join(world.folder, "leaf.key"), 0o644)
         world.run("run", status=12)
-
-
-def client_metrics(world):
-    with urllib.request.urlopen(f"http://127.0.0.1:{world.http_port}/metrics") as answer:
-        return answer.read().decode()
 
 
 STORIES = [t12_tokens, t13_topics, t15_secrets]

@@ -8,7 +8,7 @@ import uuid
 
 from tools.checks import equal, expect
 from tools.gateway.raw import RawClient
-from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, LUCIFER, World, reason
+from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, World, reason
 
 
 def t1_dayly(programs):
@@ -148,24 +148,4 @@ def t9_revoked(programs):
         equal(len(world.shown(1)), 1, "items")
 
 
-def t39_failures(programs):
-    """T39 and rules of failures: 429 for one token, counted 503 for another topic."""
-    limits = {
-        "pushesPerMinute": 60,
-        "burst": 5,
-        "failures": [{"topic": BRIDGE, "status": 503, "every": 2}, {"topic": LUCIFER, "status": 410}],
-    }
-    with World(programs, limits) as world, world.start().client() as client:
-        answers = [world.push(client, {"aps": {"alert": f"{number}"}}) for number in range(7)]
-        codes = [answer.status_code for answer in answers]
-        expect(codes[:5] == [200] * 5 and 429 in codes[5:], f"{codes}")
-        times = [answer.headers.get("retry-after") for answer in answers if answer.status_code == 429]
-        equal(set(times), {"1"}, "when to try again")
-        codes = [world.push(client, {"aps": {"alert": f"{number}"}}, topic=BRIDGE).status_code for number in range(4)]
-        equal(codes, [200, 503, 200, 503], "every second")
-        answer = world.push(client, DAYLY_PUSH, topic=LUCIFER)
-        equal((answer.status_code, reason(answer)), (410, "Unregistered"), "410 on demand")
-        expect(answer.json()["timestamp"] > 0, "no time")
-
-
-STORIES = [t1_dayly, t4_reasons, t5_ids, t6_clients, t7_frames, t9_revoked, t39_failures]
+STORIES = [t1_dayly, t4_reasons, t5_ids, t6_clients, t7_frames, t9_revoked]

@@ -255,6 +255,14 @@ class World:
             http2=True, http1=False, verify=self.tls(), timeout=LIMIT_S, base_url=f"https://127.0.0.1:{self.apns_port}"
         )
 
+    def http(self, path, method="GET", **keys):
+        """A request to the listener of scripts."""
+        return httpx.request(method, f"http://127.0.0.1:{self.http_port}{path}", timeout=LIMIT_S, **keys)
+
+    def health(self):
+        answer = self.http("/healthz")
+        return answer.status_code, answer.text
+
     def headers(self, topic=DAYLY, **fields):
         headers = {
             "authorization": f"bearer {self.sender.token()}",

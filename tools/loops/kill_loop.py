@@ -17,6 +17,7 @@ import tempfile
 import time
 
 from tools.emulator import Emulator
+from tools.loops import outcome
 from tools.loops.ledger import Ledger
 
 # Beyond this many on the display more are taken back than added; the emulator has room for 1024.
@@ -309,31 +310,6 @@ class KillLoop:
         self.ledger.compare(self.control.all_items(), self.outbox("list")["notifications"], self.outbox("stats"))
 
 
-def progress_of(total):
-    """Prints each tenth of the work."""
-
-    def progress(done):
-        if done * 10 // total != (done - 1) * 10 // total:
-            print(f"kill-loop: {done * 100 // total} % ({done} of {total})", file=sys.stderr, flush=True)
-
-    return progress
-
-
-def show(report, options, folder):
-    """Prints the report; ends with 1 when something was found."""
-    if options.json:
-        print(json.dumps(report, indent=2))
-    else:
-        for key, value in report.items():
-            if key not in ("schema", "version", "findings"):
-                print(f"{key:<20}{value}")
-    for finding in report["findings"]:
-        print(f"kill-loop: {finding}", file=sys.stderr)
-    if report["findings"]:
-        print(f"kill-loop: failed with seed {report['seed']}; journal and log stay in {folder}", file=sys.stderr)
-        sys.exit(1)
-
-
 def main():
     parser = argparse.ArgumentParser(prog="scripts/dev kill-loop", description=__doc__)
     parser.add_argument("kills", type=int, help="how often forward is killed")
@@ -343,15 +319,14 @@ def main():
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
-    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
+    seed = outcome.seed_of("kill-loop", options.seed)
     # Ending this ends the emulator, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # A socket's path is short.
     folder = tempfile.mkdtemp(prefix="notibot-kill.", dir="/tmp")
     start = time.monotonic()
-    print(f"kill-loop: seed {seed}", file=sys.stderr, flush=True)
     loop = KillLoop(options.notibot, seed, folder)
-    loop.run(options.kills, progress_of(options.kills))
+    loop.run(options.kills, outcome.progress_of("kill-loop", options.kills))
     report = {
         "schema": "notibot.kill-loop",
         "version": 1,
@@ -361,9 +336,13 @@ def main():
         **loop.counts,
         **loop.ledger.report(),
     }
-    show(report, options, folder)
-    shutil.rmtree(folder)
+    status = outcome.show("kill-loop", report, options.json)
+    if status:
+        print(f"kill-loop: failed with seed {seed}; journal and log stay in {folder}", file=sys.stderr)
+    else:
+        shutil.rmtree(folder)
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -22,6 +22,8 @@ import threading
 import time
 import xml.etree.ElementTree
 
+from tools.loops import outcome
+
 # A command is gone so many seconds after the signal, less what its threads waited for a processor
 # meanwhile.
 GONE_LIMIT_SECONDS = 2.0
@@ -232,7 +234,7 @@ class Round:
                 return "hangs"
         self.seconds = time.monotonic() - begin
         self.fair_seconds = self.seconds - (last_wait - first_wait)
-        if self.fair_seconds > GONE_LIMIT_SECONDS:
+        if self.fair_seconds > self.loop.limit_seconds:
             self.findings.append(
                 f"gone after {self.seconds:.2f} s only, {self.fair_seconds:.2f} s without waiting for a processor"
             )
@@ -244,14 +246,10 @@ class Round:
 
     def check_status(self, is_caught):
         status = self.process.returncode
-        allowed = (
-            {128 + self.number, *self.loop.statuses}
-            if is_caught
-            else {-self.number, 128 + self.number, *self.loop.statuses}
-        )
+        allowed = {128 + self.number, *self.loop.statuses}
         # Between the look and the signal a command may have given it its usual effect back, which
         # it does to have nothing to close.
-        if self.command in self.loop.plain:
+        if not is_caught or self.command in self.loop.plain:
             allowed.add(-self.number)
         if self.output == "unread":
             allowed.add(-signal.SIGPIPE)
@@ -274,7 +272,7 @@ class Round:
                 self.findings.append(f"{name}: {type(error).__name__}: {error}")
 
     def check_remains(self):
-        end = time.monotonic() + GONE_LIMIT_SECONDS
+        end = time.monotonic() + self.loop.limit_seconds
         while (left := session_members(self.process.pid)) and time.monotonic() < end:
             time.sleep(SAMPLE_SECONDS)
         if left:
@@ -306,15 +304,12 @@ class Round:
 
 
 class SignalLoop:
-    def __init__(self, notibot, seed):
-        self.notibot, self.random = notibot, random.Random(seed)
+    def __init__(self, notibot, seed, limit_seconds):
+        self.notibot, self.random, self.limit_seconds = notibot, random.Random(seed), limit_seconds
         self.counts, self.findings, self.seconds = collections.Counter(), [], []
-        listing = json.loads(
-            subprocess.run([notibot, "--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout
-        )
-        self.commands = [
-            one["commandName"] for one in listing["command"]["subcommands"] if one["commandName"] != "help"
-        ]
+        listing = subprocess.run([notibot, "--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout
+        names = [one["commandName"] for one in json.loads(listing)["command"]["subcommands"]]
+        self.commands = [name for name in names if name != "help"]
         missing = set(self.commands) - set(VARIANTS)
         if missing:
             self.findings.append(f"no way to start {', '.join(sorted(missing))}: add one to VARIANTS")
@@ -354,11 +349,6 @@ class SignalLoop:
         }
 
 
-def set_limit(seconds):
-    global GONE_LIMIT_SECONDS
-    GONE_LIMIT_SECONDS = seconds
-
-
 def main():
     parser = argparse.ArgumentParser(prog="scripts/dev signal-loop", description=__doc__)
     parser.add_argument("rounds", type=int, help="how many commands are started")
@@ -376,21 +366,10 @@ def main():
     options = parser.parse_args()
     # A shell starts background jobs with SIGINT ignored, and the commands would inherit that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(32)
+    seed = outcome.seed_of("signal-loop", options.seed)
     start = time.monotonic()
-
-    def progress(done):
-        if done * 10 // options.rounds != (done - 1) * 10 // options.rounds:
-            print(
-                f"signal-loop: {done * 100 // options.rounds} % ({done} of {options.rounds})",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    print(f"signal-loop: seed {seed}", file=sys.stderr, flush=True)
-    set_limit(options.limit)
-    loop = SignalLoop(options.notibot, seed)
-    loop.run(options.rounds, options.jobs, progress)
+    loop = SignalLoop(options.notibot, seed, options.limit)
+    loop.run(options.rounds, options.jobs, outcome.progress_of("signal-loop", options.rounds))
     report = {
         "schema": "notibot.signal-loop",
         "version": 1,
@@ -399,16 +378,8 @@ def main():
         "seconds": round(time.monotonic() - start, 1),
         **loop.report(),
     }
-    if options.json:
-        print(json.dumps(report, indent=2))
-    else:
-        for key, value in report.items():
-            if key not in ("schema", "version", "findings"):
-                print(f"{key:<24}{value}")
-    for finding in report["findings"]:
-        print(f"signal-loop: {finding}", file=sys.stderr)
-    sys.exit(1 if report["findings"] else 0)
+    return outcome.show("signal-loop", report, options.json)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

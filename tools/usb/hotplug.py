@@ -16,6 +16,7 @@ import time
 
 from tools.checks import Failure
 from tools.emulator import Emulator
+from tools.loops.outcome import progress_of
 from tools.usb.device import VHCI
 from tools.usb.world import LIMIT_S, Program
 
@@ -171,14 +172,6 @@ def table(times):
     return rows
 
 
-def progress_of(driver, cycles):
-    def progress(done):
-        if done * 10 // cycles != (done - 1) * 10 // cycles:
-            print(f"hotplug-loop: {driver} {done * 100 // cycles} % ({done} of {cycles})", file=sys.stderr, flush=True)
-
-    return progress
-
-
 def main():
     parser = argparse.ArgumentParser(prog="scripts/dev hotplug-loop", description=__doc__)
     parser.add_argument("cycles", type=int)
@@ -193,7 +186,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             loop = Loop(options.notibot, driver, folder)
             try:
-                shown = loop.run(options.cycles, progress_of(driver, options.cycles))
+                shown = loop.run(options.cycles, progress_of(f"hotplug-loop: {driver}", options.cycles))
             except Failure as failure:
                 sys.exit(f"hotplug-loop: {driver}: {failure}")
         entry = {
