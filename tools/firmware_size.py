@@ -17,17 +17,8 @@ CORE = Path(__file__).resolve().parents[1] / "firmware-fixtures/core"
 FLASH_BUDGET_BYTES = 8 * 1024
 RAM_BUDGET_BYTES = 6 * 1024
 COMPILER = "riscv64-unknown-elf-gcc"
-FLAGS = [
-    "-march=rv32imc",
-    "-mabi=ilp32",
-    "-misa-spec=2.2",
-    "--specs=picolibc.specs",
-    "-std=c11",
-    "-ffreestanding",
-    "-ffunction-sections",
-    "-fdata-sections",
-    f"-I{CORE / 'include'}",
-]
+TARGET = ["-march=rv32imc", "-mabi=ilp32", "-misa-spec=2.2", "--specs=picolibc.specs"]
+FLAGS = [*TARGET, "-std=c11", "-ffreestanding", "-ffunction-sections", "-fdata-sections", f"-I{CORE / 'include'}"]
 # The ways to compile a firmware: -Os alone, and with the options for the smallest size.
 WAYS = {"-Os": ["-Os"], "-Os -msave-restore -fno-jump-tables": ["-Os", "-msave-restore", "-fno-jump-tables"]}
 
@@ -77,18 +68,8 @@ def flash_bytes(options, folder):
         objects.append(folder / (source.stem + ".o"))
         run(COMPILER, *FLAGS, *options, "-c", source, "-o", objects[-1])
     linker_map = folder / "map"
-    run(
-        COMPILER,
-        *FLAGS,
-        *options,
-        "-nostartfiles",
-        "-Wl,--no-warn-rwx-segments",
-        "-Wl,--gc-sections",
-        f"-Wl,-Map={linker_map}",
-        *objects,
-        "-o",
-        folder / "image.elf",
-    )
+    linking = ["-nostartfiles", "-Wl,--no-warn-rwx-segments", "-Wl,--gc-sections", f"-Wl,-Map={linker_map}"]
+    run(COMPILER, *FLAGS, *options, *linking, *objects, "-o", folder / "image.elf")
     kept = linker_map.read_text().split("Linker script and memory map")[1]
     sizes = {}
     for size, name in re.findall(

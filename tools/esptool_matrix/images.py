@@ -15,22 +15,8 @@ APP_OFFSET = 0x10000
 
 def image(chip, segments, entry):
     """An image with a checksum and a hash. Segments are (address, bytes)."""
-    header = struct.pack(
-        "<BBBBIB3sHBHH4sB",
-        0xE9,
-        len(segments),
-        2,
-        0x20,
-        entry,
-        0xEE,
-        bytes(3),
-        CHIP_IDS[chip],
-        0,
-        0,
-        0xFFFF,
-        bytes(4),
-        1,
-    )
+    header = struct.pack("<BBBBIB3x", 0xE9, len(segments), 2, 0x20, entry, 0xEE)
+    header += struct.pack("<HBHH4xB", CHIP_IDS[chip], 0, 0, 0xFFFF, 1)
     body, checksum = b"", 0xEF
     for address, data in segments:
         data += bytes(-len(data) % 4)
@@ -43,17 +29,9 @@ def image(chip, segments, entry):
 
 
 def descriptor(version, project):
-    text = struct.pack(
-        "<II8x32s32s16s16s32s32s",
-        0xABCD5432,
-        0,
-        version.encode(),
-        project.encode(),
-        b"12:00:00",
-        b"Jan  1 2026",
-        b"v5.4",
-        hashlib.sha256(version.encode()).digest(),
-    )
+    text = struct.pack("<II8x32s32s", 0xABCD5432, 0, version.encode(), project.encode())
+    text += struct.pack("<16s16s32s", b"12:00:00", b"Jan  1 2026", b"v5.4")
+    text += hashlib.sha256(version.encode()).digest()
     return text + bytes(256 - len(text))
 
 
@@ -83,14 +61,8 @@ def partition(kind, subtype, offset, size, name):
 
 def partition_table():
     """A factory app, and two slots for updates."""
-    rows = b"".join(
-        [
-            partition(1, 2, 0x9000, 0x4000, "nvs"),
-            partition(1, 0, 0xD000, 0x2000, "otadata"),
-            partition(0, 0, APP_OFFSET, 0x100000, "factory"),
-            partition(0, 0x10, 0x110000, 0x100000, "ota_0"),
-            partition(0, 0x11, 0x210000, 0x100000, "ota_1"),
-        ]
-    )
+    rows = partition(1, 2, 0x9000, 0x4000, "nvs") + partition(1, 0, 0xD000, 0x2000, "otadata")
+    rows += partition(0, 0, APP_OFFSET, 0x100000, "factory")
+    rows += partition(0, 0x10, 0x110000, 0x100000, "ota_0") + partition(0, 0x11, 0x210000, 0x100000, "ota_1")
     table = rows + b"\xeb\xeb" + b"\xff" * 14 + hashlib.md5(rows).digest()
     return table.ljust(0xC00, b"\xff")

@@ -7,7 +7,6 @@ operator_mutants.py.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import re
@@ -264,36 +263,26 @@ def stale():
 def judge_all(chosen, mutants, targets, report):
     """A row for each mutant, in order."""
     tests = next(pathlib.Path(chosen.notibot).resolve().parent.glob("*PackageTests.xctest"), None)
-    chunk = max(1, min(20, len(mutants) // chosen.jobs))
+
+    def judge(worker, mutant):
+        # An argued one passes every judge, which takes longest: the short form leaves that to
+        # complete runs.
+        is_skipped = chosen.short and mutant.name in report.reasons
+        killer, detail = (None, None) if is_skipped else worker.verdict(targets[mutant.index], mutant)
+        verdict = "killed" if killer else "survives"
+        report.add(mutant, verdict)
+        return mutant, verdict, killer, detail
+
     with tempfile.TemporaryDirectory(prefix="notibot-machines.") as folder:
-        judges = [
-            Judge(chosen.notibot, str(tests), pathlib.Path(folder), number, chosen.units)
-            for number in range(chosen.jobs)
-        ]
-        for judge in judges:
-            judge.learn()
-
-        def judge_chunk(some):
-            judge, rows = judges.pop(), []
-            try:
-                for mutant in some:
-                    # An argued one passes every judge, which takes longest: the short form leaves
-                    # that to complete runs.
-                    is_skipped = chosen.short and mutant.name in report.reasons
-                    killer, detail = (None, None) if is_skipped else judge.verdict(targets[mutant.index], mutant)
-                    rows.append((mutant, "killed" if killer else "survives", killer, detail))
-                    report.add(*rows[-1][:2])
-            finally:
-                judges.append(judge)
-            return rows
-
+        place = pathlib.Path(folder)
+        judges = [Judge(chosen.notibot, str(tests), place, number, chosen.units) for number in range(chosen.jobs)]
         try:
-            with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
-                chunks = [mutants[at : at + chunk] for at in range(0, len(mutants), chunk)]
-                return [row for rows in pool.map(judge_chunk, chunks) for row in rows]
+            for worker in judges:
+                worker.learn()
+            return operator_report.judged(mutants, judges, 20, judge)
         finally:
-            for judge in judges:
-                judge.close()
+            for worker in judges:
+                worker.close()
 
 
 def main():

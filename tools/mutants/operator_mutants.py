@@ -10,7 +10,6 @@ the table of argued ones is wrong; 2, the run cannot be judged, or wrong usage.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import resource
@@ -128,47 +127,33 @@ class Workplace:
 
 
 def judge_all(mutants, notibot, jobs, folder, report):
-    """A row for each mutant, in order. Neighbours go to the same worker, because the same case
-    often kills them."""
+    """A row for each mutant, in order."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    size = max(1, min(25, len(mutants) // jobs))
-    chunks = [mutants[at : at + size] for at in range(0, len(mutants), size)]
-    places = []
+    workers = []
 
-    def judge(chunk):
-        place, judges = places.pop()
-        rows = []
-        try:
-            for mutant in chunk:
-                library, verdict = place.library(mutant)
-                found = {}
-                if library is not None:
-                    found = judges.judge(library)
-                    library.unlink()
-                    if not found.get("failed"):
-                        wrong = place.checked(mutant)
-                        found = {"failed": wrong and "checks", "detail": wrong}
-                    verdict = "errored" if found.get("errored") else "killed" if found["failed"] else "survives"
-                rows.append((mutant, verdict, found.get("failed"), found.get("detail")))
-                report.add(mutant, verdict)
-        finally:
-            places.append((place, judges))
-        return rows
+    def judge(worker, mutant):
+        place, judges = worker
+        library, verdict = place.library(mutant)
+        found = {}
+        if library is not None:
+            found = judges.judge(library)
+            library.unlink()
+            if not found.get("failed"):
+                wrong = place.checked(mutant)
+                found = {"failed": wrong and "checks", "detail": wrong}
+            verdict = "errored" if found.get("errored") else "killed" if found["failed"] else "survives"
+        report.add(mutant, verdict)
+        return mutant, verdict, found.get("failed"), found.get("detail")
 
     try:
         for number in range(jobs):
             place = Workplace(folder / f"worker-{number}", compiler, mutant_files.FIXTURES)
-            if place.checked(None):
-                raise trials.Trouble(f"the checks fail without a fault: {place.checked(None)}")
-            places.append((place, trials.Trials(notibot, "firmware", order=folder / "order.json")))
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            try:
-                return [row for rows in pool.map(judge, chunks) for row in rows]
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+            if wrong := place.checked(None):
+                raise trials.Trouble(f"the checks fail without a fault: {wrong}")
+            workers.append((place, trials.Trials(notibot, "firmware", order=folder / "order.json")))
+        return operator_report.judged(mutants, workers, 25, judge)
     finally:
-        for _, judges in places:
+        for _, judges in workers:
             judges.close()
 
 

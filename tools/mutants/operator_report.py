@@ -7,6 +7,7 @@ generates the same code), invalid (the compiler refuses it).
 """
 
 import argparse
+import concurrent.futures
 import hashlib
 import itertools
 import json
@@ -76,6 +77,27 @@ def selected(chosen, mutants):
     if chosen.short:
         return drawn(mutants, chosen.short_count, "short")
     return drawn(mutants, chosen.sample, chosen.seed) if chosen.sample else mutants
+
+
+def judged(mutants, workers, chunk, judge):
+    """`judge(worker, mutant)` for each, in order. Neighbours go to the same worker, because often
+    the same case kills them."""
+    idle, size = list(workers), max(1, min(chunk, len(mutants) // len(workers)))
+
+    def judge_some(some):
+        worker = idle.pop()
+        try:
+            return [judge(worker, mutant) for mutant in some]
+        finally:
+            idle.append(worker)
+
+    with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
+        try:
+            chunks = [mutants[at : at + size] for at in range(0, len(mutants), size)]
+            return [row for rows in pool.map(judge_some, chunks) for row in rows]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def line(mutant):

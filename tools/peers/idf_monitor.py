@@ -27,35 +27,23 @@ LIMIT_S = 600
 REPORT = "!"
 INPUTS = {
     "levels": [
-        "E (1) wifi: e",
-        "W (2) wifi: w",
-        "I (3) wifi: i",
-        "D (4) wifi: d",
-        "V (5) wifi: v",
-        "I (6) main: other",
+        "E (1) wifi: e", "W (2) wifi: w", "I (3) wifi: i", "D (4) wifi: d", "V (5) wifi: v", "I (6) main: other",
     ],
     "forms": [
-        "I (12:34:56.789) wifi: clock",
-        "I (126-11-22 10:00:00.000) wifi: date",
-        "I wifi: without a time",
-        "I (5) wifi:without a blank",
-        "I (5) wifi",
-        "I (5) wifi: ",
-        "I () wifi: empty time",
-        " I (5) wifi: indented",
-        "I (5)wifi: glued",
-        "i (5) wifi: small",
-        "N (5) wifi: none",
+        "I (12:34:56.789) wifi: clock", "I (126-11-22 10:00:00.000) wifi: date", "I wifi: without a time",
+        "I (5) wifi:without a blank", "I (5) wifi", "I (5) wifi: ", "I () wifi: empty time",
+        " I (5) wifi: indented", "I (5)wifi: glued", "i (5) wifi: small", "N (5) wifi: none",
     ],
     "colours": [
-        "\x1b[0;32mI (5) wifi: green\x1b[0m",
-        "\x1b[32mI (5) wifi: short\x1b[0m",
-        "\x1b[1;31mE (5) main: bold\x1b[0m",
-        "\x1b[0mI (5) wifi: reset",
-        "\x1b[0;3I (5) wifi: cut",
+        "\x1b[0;32mI (5) wifi: green\x1b[0m", "\x1b[32mI (5) wifi: short\x1b[0m",
+        "\x1b[1;31mE (5) main: bold\x1b[0m", "\x1b[0mI (5) wifi: reset", "\x1b[0;3I (5) wifi: cut",
     ],
-    "tags": ["I (5) a b: blanks", "I (5) wifi.sta: dot", "I (5) wifi/1: slash", "I (a: b) c: d", "I think that: yes"],
-    "plain": ["hello", "", "rst:0x1 (POWERON),boot:0x13 (SPI_FAST_FLASH_BOOT)", "main: x", "E", "E ", "E (5", "I: x"],
+    "tags": [
+        "I (5) a b: blanks", "I (5) wifi.sta: dot", "I (5) wifi/1: slash", "I (a: b) c: d", "I think that: yes",
+    ],
+    "plain": [
+        "hello", "", "rst:0x1 (POWERON),boot:0x13 (SPI_FAST_FLASH_BOOT)", "main: x", "E", "E ", "E (5", "I: x",
+    ],
     "unicode": ["I (5) wifi: grün 日本", "W (5) größe: x", "größe"],
     "frameworks": ["[ 1234][E][main.cpp:12] setup(): x", "[D][wifi:042]: x", "INFO - x", "<inf> main: x"],
     "panic": [
@@ -79,7 +67,7 @@ INPUTS = {
         "!Backtrace: 0x400d35da:0x3ffbe9d0",
         "I (10) wifi: on",
     ],
-}
+}  # fmt: skip
 FILTERS = [None, "", "*:V", "*:W", "wifi", "wifi:W", "*:N wifi:I", "wifi: *:E", "*:* wifi:N", "*:D main:e wifi:*"]
 ENDS = ["\r\n", "\n", "\r"]
 

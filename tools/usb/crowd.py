@@ -13,8 +13,7 @@ import time
 
 from tools.checks import Failure, expect, wait_for
 from tools.emulator import Emulator
-from tools.usb.device import VHCI
-from tools.usb.world import Program
+from tools.usb.world import VHCI, Program
 
 KINDS = ("jtag", "cp2102", "ftdi")
 # Ends a hang; no verdict depends on it.

@@ -17,8 +17,7 @@ import time
 from tools.checks import Failure
 from tools.emulator import Emulator
 from tools.loops.outcome import progress_of
-from tools.usb.device import VHCI
-from tools.usb.world import LIMIT_S, Program
+from tools.usb.world import LIMIT_S, VHCI, Program
 
 DRIVERS = ("jtag", "cp2102", "ftdi")
 UEVENT = re.compile(r"^(KERNEL|UDEV) *\[(\d+\.\d+)\] (\w+) +\S*/(tty\w+) \(tty\)$")

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 from tools import checks
 from tools.usb import host_stories, suite
-from tools.usb.device import VHCI
-from tools.usb.world import Program
+from tools.usb.world import VHCI, Program
 
 # What --short leaves out: each takes 10 s or more of an emulated processor, or needs another tool.
 LONG = (

@@ -4,15 +4,18 @@ import contextlib
 import fcntl
 import json
 import os
+import pathlib
 import struct
 import subprocess
 import termios
 import tty
 
-from tools.checks import Failure, expect, wait_for
+from tools.checks import Failure, equal, expect, wait_for
+from tools.emulator import Emulator
 
 # Ends a hang; no verdict depends on it.
 LIMIT_S = 120
+VHCI = pathlib.Path("/sys/devices/platform/vhci_hcd.0")
 TIOCM = {"DTR": 0x002, "RTS": 0x004}
 
 
@@ -91,6 +94,50 @@ class Program:
                 process.kill()
             process.wait()
             process.stdout.close()
+
+
+class Board(Emulator):
+    """An emulated board, plugged into this kernel."""
+
+    def __init__(self, program, kind, serial="7C:DF:A1:00:00:01", *options):
+        self.program, self.kind, self.serial = program, kind, serial
+        self.others = self.paths()
+        super().__init__(program.path, "--usbip-attach", "--usb", kind, "--serial", serial, *options)
+
+    def stop(self):
+        super().stop()
+        wait_for(lambda: self.paths() <= self.others, "the port is gone")
+
+    def paths(self):
+        """Of the boards with this serial number, once udev has made their links."""
+        ports = self.program.json("devices")["ports"]
+        return {port["port"] for port in ports if port.get("serial") == self.serial and "byPath" in port}
+
+    def path(self):
+        """/dev/tty… of this one."""
+        return next(iter(wait_for(lambda: self.paths() - self.others, "the port")))
+
+    def unplug(self):
+        expect(self.control.ask(command="unplug")["ok"], "it cannot be unplugged")
+        wait_for(lambda: self.paths() <= self.others, "the port is gone")
+
+    def plug(self):
+        expect(self.control.ask(command="plug")["ok"], "it cannot be plugged in")
+        return self.path()
+
+    def must_run_on(self):
+        """Nothing has reset it by the modem lines."""
+        stats = self.control.stats()
+        equal((stats["lineResets"], stats["bootCount"]), (0, 1), "resets by lines, and boots")
+
+
+def queued(path):
+    """How many bytes of a port wait in the kernel."""
+    descriptor = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        return struct.unpack("i", fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))[0]
+    finally:
+        os.close(descriptor)
 
 
 def is_open(path, process):

@@ -68,6 +68,17 @@ class Check:
         """What the page shows."""
         return self.driver.execute_script("return document.body.innerText").replace("\n", " | ")[:1500]
 
+    def press(self, command):
+        """A click on one of the page's own buttons."""
+        self.driver.execute_script(f"document.querySelector('[data-command={command}]').click()")
+
+    def view(self, path):
+        """Opens the page of a `notibot view` of this control socket."""
+        words = [self.notibot, "view", "--socket", path, "--json"]
+        view = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.driver.get(json.loads(view.stdout.readline())["url"])
+        return view
+
     def run(self, command, *arguments, lines=()):
         text = "".join(json.dumps(line) + "\n" for line in lines)
         return subprocess.run(
@@ -150,17 +161,9 @@ class Check:
         # A host accepts no U+0000.
         texts = [text.replace("\0", "") for text in corpus()]
         self.expect(len(texts) >= 25, f"the corpus has {len(texts)} texts")
-        lines = [
-            {
-                "app": text[:40],
-                "title": text[:60],
-                "text": text[:90],
-                "timestamp": 1,
-                "grp": text[:4],
-                "act": [text[:8]],
-            }
-            for text in texts
-        ]
+        sizes = {"app": 40, "title": 60, "text": 90, "grp": 4}
+        members = [{name: text[:size] for name, size in sizes.items()} for text in texts]
+        lines = [{**found, "timestamp": 1, "act": [text[:8]]} for found, text in zip(members, texts, strict=True)]
         self.forward(emulator, lines)
         # A pseudo-terminal that nobody reads takes nothing.
         reader = subprocess.Popen(
@@ -185,50 +188,22 @@ class Check:
                 self.driver.execute_script(f"return {distance}") <= 8, f"the newest line of {name} is not in view"
             )
         self.quiet_console("hostile text")
-        self.driver.execute_script("document.querySelector('[data-command=clear]').click()")
+        self.press("clear")
         emulator.control.wait("stored=0")
 
     def approve(self, emulator, screenshot):
         """A click on an action reaches the program that asked."""
-        now = int(time.time())
-        self.forward(
-            emulator,
-            [
-                {"app": "Backup", "title": "Done", "text": "412 GB in 18 min", "timestamp": now, "lvl": 0, "fl": 1},
-                {"app": "Messages", "title": "Jane Doe", "text": "See you tomorrow!", "timestamp": now, "grp": "jane"},
-                {
-                    "app": "Messages",
-                    "title": "Jane Doe",
-                    "text": "At ten?",
-                    "timestamp": now,
-                    "grp": "jane",
-                    "act": ["Yes", "Later"],
-                },
-                {"app": "Monitor", "title": "rack 4", "text": "Temperature 71 °C", "timestamp": now, "lvl": 3},
-            ],
-        )
-        asking = subprocess.Popen(
-            [
-                self.notibot,
-                "ask",
-                "-p",
-                emulator.link,
-                "--app",
-                "CI",
-                "--title",
-                "Deploy?",
-                "--text",
-                "To production",
-                "--actions",
-                "Approve,Deny",
-                "--timeout",
-                "30s",
-                "--json",
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        jane = {"app": "Messages", "title": "Jane Doe", "grp": "jane"}
+        shown = [
+            {"app": "Backup", "title": "Done", "text": "412 GB in 18 min", "lvl": 0, "fl": 1},
+            {**jane, "text": "See you tomorrow!"},
+            {**jane, "text": "At ten?", "act": ["Yes", "Later"]},
+            {"app": "Monitor", "title": "rack 4", "text": "Temperature 71 °C", "lvl": 3},
+        ]
+        self.forward(emulator, [{**content, "timestamp": int(time.time())} for content in shown])
+        question = ["--app", "CI", "--title", "Deploy?", "--text", "To production", "--actions", "Approve,Deny"]
+        words = [self.notibot, "ask", "-p", emulator.link, *question, "--timeout", "30s", "--json"]
+        asking = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         button = "[...document.querySelectorAll('.card button')].find(b => b.textContent == 'Approve')"
         self.until(f"!!{button}")
         self.until("document.getElementById('frames').textContent.includes('DATA')")
@@ -259,12 +234,12 @@ class Check:
             "[...document.querySelectorAll('.card button')].find(b => b.textContent == 'Dismiss').click()"
         )
         emulator.control.wait(f"stored={stored - 1}")
-        self.driver.execute_script("document.querySelector('[data-command=unplug]').click()")
+        self.press("unplug")
         self.until("document.getElementById('state').textContent.includes('unplugged')")
-        self.driver.execute_script("document.querySelector('[data-command=plug]').click()")
+        self.press("plug")
         self.until("document.getElementById('state').textContent.includes('plugged in')")
         boots = emulator.control.stats()["bootCount"]
-        self.driver.execute_script("document.querySelector('[data-command=reboot]').click()")
+        self.press("reboot")
         emulator.control.wait(f"boots={boots + 1}")
         self.until("document.getElementById('count').textContent == '0'")
         self.quiet_console("buttons")
@@ -326,10 +301,7 @@ class Check:
         """What an emulator of others sends neither stops the page nor hides what follows."""
         with tempfile.TemporaryDirectory() as folder:
             control = ForeignControl(emulator.control.path, folder)
-            view = subprocess.Popen(
-                [self.notibot, "view", "--socket", control.path, "--json"], stdout=subprocess.PIPE, text=True
-            )
-            self.driver.get(json.loads(view.stdout.readline())["url"])
+            view = self.view(control.path)
             cards = "document.querySelectorAll('.card').length == arguments[0]"
             self.until(cards, len(HOSTILE) + 1)
             self.run("send", "-p", emulator.link, "--app", "a", "--title", "b", "--text", "later")
@@ -338,18 +310,12 @@ class Check:
             self.expect("object" not in self.text(), "a value that is no text is shown")
             self.quiet_console("foreign")
             view.terminate()
-            view.wait()
+            view.communicate()
             control.close()
 
     def apart(self, emulator):
         """`notibot view` shows an emulator in another process, and ends with it."""
-        view = subprocess.Popen(
-            [self.notibot, "view", "--socket", emulator.control.path, "--json"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.driver.get(json.loads(view.stdout.readline())["url"])
+        view = self.view(emulator.control.path)
         self.until("Number(document.body.dataset.snapshots) > 0")
         self.run("send", "-p", emulator.link, "--app", "a", "--title", "b", "--text", "apart")
         self.until("document.getElementById('screen').textContent.includes('apart')")
