@@ -82,6 +82,14 @@ def perform(check: Callable, *arguments: Any, name: str = "", note: Callable[[],
     return Result(name or check.__name__, verdict, seconds, detail)
 
 
+class Checks(list):
+    """Checks in the order of their definition; as a decorator it adds one."""
+
+    def __call__(self, check: Callable) -> Callable:
+        self.append(check)
+        return check
+
+
 def chosen(checks: Iterable[Callable], text: str) -> list[Callable]:
     """Those whose name contains the text."""
     return [check for check in checks if text in check.__name__]

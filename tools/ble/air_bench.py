@@ -13,19 +13,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 
-from tools.checks import Failure
+from tools.checks import Checks, Failure
 from tools.emulator import Emulator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 120
 # Of a PDU, with a scan and a connection before it.
 ANSWER_SECONDS = 30
-STORIES: list[Callable] = []
-
-
-def story(function: Callable) -> Callable:
-    STORIES.append(function)
-    return function
+story = Checks()
 
 
 def expect(what: str, actual, expected) -> None:

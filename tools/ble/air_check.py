@@ -16,18 +16,7 @@ from collections.abc import Iterator
 
 from tools import checks
 from tools.ble import air_commands
-from tools.ble.air_bench import (
-    LIMIT_SECONDS,
-    ROOT,
-    STORIES,
-    Bench,
-    Child,
-    Client,
-    expect,
-    expect_failure,
-    silent_adapter,
-    story,
-)
+from tools.ble.air_bench import LIMIT_SECONDS, ROOT, Bench, Child, Client, expect, expect_failure, silent_adapter, story
 from tools.checks import Failure
 from tools.emulator import Emulator
 
@@ -187,7 +176,7 @@ def main() -> int:
         python.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT / "python"))} exec {sys.executable} "$@"\n')
         python.chmod(0o755)
         os.environ["NOTIBOT_PYTHON"] = str(python)
-        chosen = checks.chosen(STORIES, arguments.filter)
+        chosen = checks.chosen(story, arguments.filter)
         # A measurement has the computer for itself.
         results = [checks.perform(test, notibot) for test in chosen if test is air_commands.figures]
         with concurrent.futures.ThreadPoolExecutor(LANES) as pool:

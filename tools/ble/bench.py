@@ -4,7 +4,6 @@ centrals.
 A record on the socket is a u16 length, little-endian, and one PDU; one connection is one bearer."""
 
 import asyncio
-import json
 
 from bumble.controller import Controller
 from bumble.device import Connection, Device
@@ -14,6 +13,7 @@ from bumble.link import LocalLink
 from bumble.transport.common import AsyncPipeSink
 
 from tools.ble.audit import Audit
+from tools.emulator import Control
 
 ATT_CHANNEL = 4
 # A device answers at once; a longer wait is a failure.
@@ -111,12 +111,7 @@ class Bench:
 
     async def command(self, **request) -> dict:
         """Asks the emulator's control socket."""
-        reader, writer = await asyncio.open_unix_connection(self.control)
-        try:
-            writer.write(json.dumps(request).encode() + b"\n")
-            reply = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
-        finally:
-            writer.close()
+        reply = await asyncio.to_thread(lambda: Control(self.control).ask(**request))
         assert reply["ok"], f"control {request}: {reply}"
         return reply
 

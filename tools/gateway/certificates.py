@@ -26,14 +26,6 @@ def read(world, name):
         return file.read()
 
 
-def write(world, name, content):
-    """Replaces a file as a whole."""
-    path = os.path.join(world.folder, name)
-    with open(path + ".new", "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-        file.write(content)
-    os.rename(path + ".new", path)
-
-
 def signed(subject, public_key, issuer, issuer_key, begin_s, end_s, names=None):
     """A certificate whose times are relative to now, in PEM; an authority if it has no `names`."""
     now = datetime.datetime.now(datetime.UTC)
@@ -62,14 +54,14 @@ def issue(world, begin_s, end_s):
     key = serialization.load_pem_private_key(read(world, "ca.key"), None)
     own = serialization.load_pem_private_key(read(world, "leaf.key"), None).public_key()
     names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("display.example")]
-    write(world, "leaf.pem", signed(named("short"), own, authority.subject, key, begin_s, end_s, names))
+    world.write("leaf.pem", signed(named("short"), own, authority.subject, key, begin_s, end_s, names))
 
 
 def issue_foreign(world, begin_s, end_s):
     """Replaces it by one of another authority, which is not in the folder."""
     own = serialization.load_pem_private_key(read(world, "leaf.key"), None).public_key()
     key = ec.generate_private_key(ec.SECP256R1())
-    write(world, "leaf.pem", signed(named("x"), own, named("Other"), key, begin_s, end_s, [x509.DNSName("x")]))
+    world.write("leaf.pem", signed(named("x"), own, named("Other"), key, begin_s, end_s, [x509.DNSName("x")]))
 
 
 def served(world):
@@ -142,16 +134,16 @@ def t86_start(programs):
         expect("ended 1 day ago: it is not of the authority" in world.health()[1], f"the health: {world.health()}")
         equal(read(world, "leaf.pem"), foreign, "the certificate of another authority")
         # Replaced by its user while the gateway runs.
-        write(world, "leaf.pem", b"no certificate")
+        world.write("leaf.pem", b"no certificate")
         wait_for(lambda: "the former certificate stays in use" in world.health()[1], "the problem")
-        write(world, "leaf.pem", kept["leaf.pem"])
+        world.write("leaf.pem", kept["leaf.pem"])
         wait_for(lambda: world.health()[0] == 200, "the end of the problem")
         with world.client() as client:
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "a push with the replaced certificate")
         world.kill()
         key = serialization.load_pem_private_key(read(world, "ca.key"), None)
         name = x509.load_pem_x509_certificate(kept["ca.pem"]).subject
-        write(world, "ca.pem", signed(name, key.public_key(), name, key, 3 * DAY_S + 99, 99 * DAY_S))
+        world.write("ca.pem", signed(name, key.public_key(), name, key, 3 * DAY_S + 99, 99 * DAY_S))
         issue(world, 3 * DAY_S + 99, 9 * DAY_S)
         world.start()
         expect("ca.pem is not valid for another 3 days: check the clock" in world.health()[1], "the clock")

@@ -56,9 +56,7 @@ def t41_approve(programs):
     the backend is asked to clear its other devices."""
     with Backend(once()) as backend, World(programs) as world:
         world.configure(configured(backend, secret="secret", clear=backend.url + "/clear"))
-        with open(os.path.join(world.folder, "secret"), "w") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write("s3cret\n")
+        world.write("secret", "s3cret\n")
         with world.start().client() as client:
             # A push never chooses where its answer goes.
             body = {**approval(1), "callback": "http://127.0.0.1:1/", "url": "http://127.0.0.1:1/"}
@@ -245,23 +243,16 @@ def tables(programs):
         for name, status in (("tokens.json", 503), ("trust.json", 503), ("mutes.json", 200)):
             path = os.path.join(world.folder, name)
             content = open(path).read() if os.path.exists(path) else "[]"
-            replace(path, content[:-5] + "x")
+            world.write(name, content[:-5] + "x")
             equal(world.push(client, DAYLY_PUSH).status_code, status, f"with a damaged {name}")
             expect(name in world.status()["problems"][0], "it is not reported")
             equal(world.health()[0], 503, "the health")
-            replace(path, content)
+            world.write(name, content)
             equal(world.push(client, DAYLY_PUSH).status_code, 200, f"with {name} repaired")
             equal(world.status()["problems"], [], "problems")
         os.unlink(os.path.join(world.folder, "tokens.json"))
         equal(world.push(client, DAYLY_PUSH).status_code, 503, "without tokens.json")
         wait_for(lambda: world.reports("stays in use") == 4, "the reports")
-
-
-def replace(path, content):
-    with open(path + ".new", "w") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
-    os.rename(path + ".new", path)
 
 
 STORIES = [t41_approve, t42_presses, t43_down, t43_tls, t44_kills, t48_poll, tables]

@@ -36,17 +36,7 @@ COMPLETE = {
     "sessionId": "session-789",
     "type": "complete",
 }
-FILE = {
-    "Simulator Target Bundle": BRIDGE,
-    "aps": {
-        "alert": {"title": "Approval Needed", "subtitle": "Bash", "body": "Execute: npm test"},
-        "sound": "default",
-        "category": "APPROVAL_REQUEST",
-    },
-    "requestId": "test-123",
-    "toolName": "Bash",
-    "type": "approval",
-}
+FILE = {"Simulator Target Bundle": BRIDGE, **APPROVAL, "requestId": "test-123"}
 
 
 def activity(timestamp, completed, event="update"):
@@ -77,33 +67,14 @@ def t2_codingbridge(programs):
         with open(path, "w") as file:
             json.dump(FILE, file)
         equal(json.loads(world.run("push", path)), {"verdict": "shown"}, "the file")
-        approval = {
-            "app": "CodingBridge",
-            "title": "Approval Needed: Bash",
-            "text": "Execute: npm test",
-            "lvl": 2,
-            "act": ["Approve", "Deny"],
-        }
-        expected = [
-            approval,
-            {
-                "app": "CodingBridge",
-                "title": "Claude has a question",
-                "text": "Which database should we use for this feature?",
-                "lvl": 2,
-            },
-            {
-                "app": "CodingBridge",
-                "title": "Task Complete",
-                "text": "All tests passed successfully",
-                "grp": world.items()[2].get("grp") if len(world.items()) > 2 else None,
-            },
-            approval,
-        ]
         items = world.shown(4)
-        expected[2]["grp"] = items[2]["grp"]
-        equal(len(items[2]["grp"]), 16, "the length of a group's name")
+        approval = {"title": "Approval Needed: Bash", "text": "Execute: npm test", "lvl": 2, "act": ["Approve", "Deny"]}
+        question = {"title": QUESTION["aps"]["alert"]["title"], "text": QUESTION["aps"]["alert"]["body"], "lvl": 2}
+        group = items[2]["grp"]
+        complete = {"title": "Task Complete", "text": "All tests passed successfully", "grp": group}
+        expected = [{"app": "CodingBridge", **item} for item in (approval, question, complete, approval)]
         equal([brief(item) for item in items], expected, "the items")
+        equal(len(group), 16, "the length of a group's name")
 
 
 def t31_collapse(programs):

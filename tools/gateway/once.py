@@ -57,12 +57,7 @@ def t20_end(programs):
     with World(programs) as world:
         world.start()
         with RawClient(world) as client:
-            body = json.dumps(DAYLY_PUSH).encode()
-            streams = []
-            for _ in range(50):
-                stream = client.open(list(world.headers().items()))
-                client.connection.send_data(stream, body, end_stream=True)
-                streams.append(stream)
+            streams = [client.start(json.dumps(DAYLY_PUSH).encode()) for _ in range(50)]
             client.flush()
             client.reply(streams[0])
             world.process.send_signal(signal.SIGTERM)
@@ -85,8 +80,7 @@ def t18_limits(programs):
     with World(programs, {"connectionsLimit": 3}) as world:
         world.start()
         with RawClient(world) as slow, world.client() as client:
-            stream = slow.open(list(world.headers().items()))
-            slow.connection.send_data(stream, b"{")
+            stream = slow.start(b"{", is_end=False)
             slow.flush()
             silent = socket.create_connection(("127.0.0.1", world.apns_port), timeout=60)
             equal(world.push(client, DAYLY_PUSH).status_code, 200, "another client")
@@ -103,21 +97,13 @@ def t17_unread(programs):
     with World(programs) as world:
         world.start()
         with RawClient(world) as client:
-            streams = []
-            for number in range(500):
-                stream = client.open(list(world.headers().items()))
-                client.connection.send_data(
-                    stream, json.dumps({"aps": {"alert": f"{number}"}}).encode(), end_stream=True
-                )
-                streams.append(stream)
+            streams = [client.start(json.dumps({"aps": {"alert": f"{number}"}}).encode()) for number in range(500)]
             # Its acknowledgement of the settings comes behind all of them.
             answers = [client.reply(stream) for stream in streams]
             equal(client.goaway, None, "the GOAWAY")
             equal({answer.status for answer in answers}, {"200"}, "the answers")
             # The connection is used on.
-            equal(
-                client.request(list(world.headers().items()), [json.dumps(DAYLY_PUSH).encode()]).status, "200", "later"
-            )
+            equal(client.reply(client.start(json.dumps(DAYLY_PUSH).encode())).status, "200", "later")
 
 
 def read_end(connection):

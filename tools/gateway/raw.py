@@ -68,6 +68,12 @@ class RawClient:
         )
         return stream
 
+    def start(self, body, is_end=True):
+        """Sends a request that is accepted, without waiting; returns its stream."""
+        stream = self.open(list(self.world.headers().items()))
+        self.connection.send_data(stream, body, end_stream=is_end)
+        return stream
+
     def request(self, headers, parts, token=None):
         """Sends a request with a body in parts, a frame each, and returns its reply."""
         stream = self.open(headers, token)

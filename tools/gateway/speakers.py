@@ -157,8 +157,7 @@ def pushed(world):
 
 def half_pushed(world):
     client = RawClient(world).__enter__()
-    stream = client.open(list(world.headers().items()))
-    client.connection.send_data(stream, b"{")
+    stream = client.start(b"{", is_end=False)
     client.flush()
 
     def finish():

@@ -13,6 +13,7 @@ import subprocess
 from tools.checks import NotRun, equal, expect, wait_for
 from tools.gateway.backend import Backend
 from tools.gateway.decisions import approval, configured, press
+from tools.gateway.disk import ended
 from tools.gateway.world import BRIDGE, DAYLY_PUSH, LIMIT_S, World
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
@@ -50,16 +51,12 @@ def t62_connections(programs):
 def t63_fifo(programs):
     """T63: a file that became a FIFO is reported, and neither stops others nor the end."""
     with World(programs) as world:
-        for name in (
-            *("gateway.json", "leaf.pem", "leaf.key", "tokens.json", "trust.json", "profiles/x.json"),
-            "gateway.sqlite",
-        ):
-            path = os.path.join(world.folder, name)
-            with replaced(path):
-                words = [world.gateway, "run", "--directory", world.folder, "--port", world.link]
-                done = subprocess.run(words, capture_output=True, timeout=LIMIT_S)
+        names = ("gateway.json", "leaf.pem", "leaf.key", "tokens.json", "trust.json", "profiles/x.json")
+        for name in (*names, "gateway.sqlite"):
+            with replaced(os.path.join(world.folder, name)):
+                done = ended(world)
                 expect(done.returncode in (2, 18), f"{name}: {done.returncode}")
-                expect(b"not a regular file" in done.stderr, f"{name}: {done.stderr}")
+                expect("not a regular file" in done.stderr, f"{name}: {done.stderr}")
         world.run("mute", "another")
         world.start()
         with world.client() as client:
@@ -101,15 +98,12 @@ def t64_unread(programs):
         # Nothing is read here; the world closes it.
         world.process.stdout = world.process.stdin
         os.close(writing)
-        path = os.path.join(world.folder, "mutes.json")
         push = os.path.join(world.path, "push.apns")
         with open(push, "w") as file:
             json.dump({**DAYLY_PUSH, "Simulator Target Bundle": "t"}, file)
         wait_for(lambda: os.path.exists(os.path.join(world.folder, "gateway.sock")), "the start")
         for content in ("{", "[]", "{", "[]"):
-            with open(path, "w") as file:
-                os.fchmod(file.fileno(), 0o600)
-                file.write(content)
+            world.write("mutes.json", content)
             world.run("push", push)
         world.shown(4)
         equal(world.kill(signal.SIGTERM), 143, "the end")

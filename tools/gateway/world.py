@@ -171,10 +171,16 @@ class World:
         equal(done.returncode, status, f"{words[0]} ended")
         return done
 
+    def write(self, name, content):
+        """Replaces a file of the gateway as a whole; only its owner can read it."""
+        path = os.path.join(self.folder, name)
+        with open(path + ".new", "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        os.rename(path + ".new", path)
+
     def configure(self, keys):
         """Before the start: the keys in addition to those that it has."""
-        with open(os.path.join(self.folder, "gateway.json"), "w") as file:
-            json.dump({**self.configuration, **keys}, file)
+        self.write("gateway.json", json.dumps({**self.configuration, **keys}))
 
     def change_profile(self, name, change):
         """Before the start."""
@@ -182,8 +188,7 @@ class World:
         with open(path) as file:
             text = file.read()
         expect(change(text) != text, f"nothing to change in {name}.json")
-        with open(path, "w") as file:
-            file.write(change(text))
+        self.write(f"profiles/{name}.json", change(text))
 
     def new_token(self, topic, name=None):
         return self.run("token", "new", "--topic", topic, *(["--name", name] if name else [])).strip()

@@ -24,12 +24,7 @@ from tools.peers import labgrid_farm
 WAIT_SECONDS, PAUSE_SECONDS = 30, 0.1
 FOLDER = pathlib.Path(__file__).parent / "labgrid_driver"
 IMAGE = "firmware-fixtures/ports/esp32c3/images/notibot-esp32c3-uart.bin"
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
+check = checks.Checks()
 
 
 class Lab:
@@ -300,8 +295,8 @@ def main():
     lab = Lab(os.path.abspath(options.notibot), os.path.dirname(os.path.abspath(sys.executable)))
     try:
         farm = labgrid_farm.Farm(lab)
-        results = [checks.perform(one, lab) for one in checks.chosen(CHECKS, options.filter)]
-        results += [checks.perform(one, farm) for one in checks.chosen(labgrid_farm.CHECKS, options.filter)]
+        results = [checks.perform(one, lab) for one in checks.chosen(check, options.filter)]
+        results += [checks.perform(one, farm) for one in checks.chosen(labgrid_farm.check, options.filter)]
     finally:
         lab.stop()
     return checks.finish(results)

@@ -10,19 +10,14 @@ import signal
 import subprocess
 import threading
 
-from tools.checks import wait_for
+from tools.checks import Checks, wait_for
 from tools.emulator import Control, Emulator
 
 BOARDS = 3
 WAIT_SECONDS = 30
 CASES = ("--filter", "^FRM-11/")
 EVERY = "labgrid:@board=farm"
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
+check = Checks()
 
 
 class Farm:

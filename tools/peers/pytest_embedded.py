@@ -16,12 +16,7 @@ from tools import checks
 from tools.emulator import Emulator
 
 LIMIT_SECONDS = 300
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
+check = checks.Checks()
 
 
 class Run:
@@ -194,7 +189,7 @@ def main():
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
     results = []
-    for one in checks.chosen(CHECKS, options.filter):
+    for one in checks.chosen(check, options.filter):
         with tempfile.TemporaryDirectory(prefix="notibot-embedded-") as folder:
             results.append(checks.perform(one, os.path.abspath(options.notibot), pathlib.Path(folder)))
     return checks.finish(results)

@@ -24,12 +24,7 @@ from tools.vectors import wire
 WAIT_SECONDS = 20
 # Against hangs: nothing here depends on how fast this computer is.
 LIMIT_S = 600
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
+check = checks.Checks()
 
 
 class BoardlessSerial(serial.Serial):
@@ -248,7 +243,7 @@ def main():
     options = parser.parse_args()
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     PROGRAMS.update(notibot=options.notibot, ser2net=shutil.which("ser2net", path=path))
-    return checks.finish([checks.perform(one) for one in checks.chosen(CHECKS, options.filter)])
+    return checks.finish([checks.perform(one) for one in checks.chosen(check, options.filter)])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import glob
 import json
 import os
 import pathlib
@@ -100,7 +101,7 @@ class Board(Emulator):
     """An emulated board, plugged into this kernel."""
 
     def __init__(self, program, kind, serial="7C:DF:A1:00:00:01", *options):
-        self.program, self.kind, self.serial = program, kind, serial
+        self.serial = serial
         self.others = self.paths()
         super().__init__(program.path, "--usbip-attach", "--usb", kind, "--serial", serial, *options)
 
@@ -108,10 +109,17 @@ class Board(Emulator):
         super().stop()
         wait_for(lambda: self.paths() <= self.others, "the port is gone")
 
-    def paths(self):
-        """Of the boards with this serial number, once udev has made their links."""
-        ports = self.program.json("devices")["ports"]
-        return {port["port"] for port in ports if port.get("serial") == self.serial and "byPath" in port}
+    @staticmethod
+    def paths():
+        """Of all plugged boards, once udev has made their links."""
+        found = set()
+        for link in glob.glob("/dev/serial/by-path/*vhci*"):
+            # Links and nodes of a board that leaves vanish meanwhile.
+            with contextlib.suppress(OSError):
+                number = os.stat(link).st_rdev
+                if os.path.exists(f"/run/udev/data/c{os.major(number)}:{os.minor(number)}"):
+                    found.add(os.path.realpath(link))
+        return found
 
     def path(self):
         """/dev/tty… of this one."""

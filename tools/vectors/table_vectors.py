@@ -48,14 +48,9 @@ def cobs_vectors():
         "zero inside": b"\x03\x11\0",
         "code 255, short": b"\xff" + b"a" * 253,
     }
-    return (
-        valid
-        + [longer]
-        + [
-            {"name": name, "source": "PROTOCOL.md FRM-2", "encoded": raw.hex(), "decoded": None}
-            for name, raw in bad.items()
-        ]
-    )
+    source = "PROTOCOL.md FRM-2"
+    refused = [{"name": name, "source": source, "encoded": raw.hex(), "decoded": None} for name, raw in bad.items()]
+    return [*valid, longer, *refused]
 
 
 def crc_vectors():
@@ -71,35 +66,24 @@ def crc_vectors():
 
 
 def frame_vectors():
-    frames = list(wire.EXAMPLES)
-    long = bytes(range(256)) * 2 + b"0123456789abcdef"
-    for name, payload in (
-        ("longest payload", long),
-        ("longest payload, no zero", b"\x55" * 528),
-        ("longest payload, all zeros", bytes(528)),
-    ):
-        frames.append(
-            (name, wire.in_session(wire.DATA, wire.HOST, payload, channel=wire.ATT, seq=255, ack=255, credit=64))
-        )
-    frames.append(
-        (
-            "a payload of 512 bytes, so that the length's low byte is stuffed",
-            wire.in_session(wire.DATA, wire.DEVICE, b"\x55" * 512, channel=wire.ATT, seq=1, ack=1, credit=1),
-        )
-    )
-    for channel in range(8):
-        frames.append(
-            (
-                f"channel {channel}",
-                wire.in_session(wire.DATA, wire.DEVICE, b"x", channel=channel, seq=1, ack=2, credit=3),
-            )
-        )
-    frames.append(
-        (
-            "all fields full",
-            wire.Frame(wire.DATA, wire.HOST, b"\xff", channel=7, session=0xFFFF, seq=255, ack=255, credit=255),
-        )
-    )
+    def data(direction, payload, **fields):
+        return wire.in_session(wire.DATA, direction, payload, **fields)
+
+    full = {"channel": wire.ATT, "seq": 255, "ack": 255, "credit": 64}
+    stuffed = "a payload of 512 bytes, so that the length's low byte is stuffed"
+    everything = {"channel": 7, "session": 0xFFFF, "seq": 255, "ack": 255, "credit": 255}
+    frames = [
+        *wire.EXAMPLES,
+        ("longest payload", data(wire.HOST, bytes(range(256)) * 2 + b"0123456789abcdef", **full)),
+        ("longest payload, no zero", data(wire.HOST, b"\x55" * 528, **full)),
+        ("longest payload, all zeros", data(wire.HOST, bytes(528), **full)),
+        (stuffed, data(wire.DEVICE, b"\x55" * 512, channel=wire.ATT, seq=1, ack=1, credit=1)),
+        *(
+            (f"channel {channel}", data(wire.DEVICE, b"x", channel=channel, seq=1, ack=2, credit=3))
+            for channel in range(8)
+        ),
+        ("all fields full", wire.Frame(wire.DATA, wire.HOST, b"\xff", **everything)),
+    ]
     return [
         {"name": name, "source": FRAME_SOURCE, "wire": frame.wire.hex(), "frame": frame.fields()}
         for name, frame in frames
@@ -158,14 +142,7 @@ def tlv_vectors():
         ("rst", MAGIC + VERSIONS + tlv(0x14, u8(77)), {"versions": versions, "reason": 77}),
     ]
     result = [
-        {
-            "name": f"{kind} {number}",
-            "source": source,
-            "kind": kind,
-            "payload": payload.hex(),
-            "fields": fields,
-            "isCanonical": True,
-        }
+        read(f"{kind} {number}", source, kind, payload, fields, is_canonical=True)
         for number, (kind, payload, fields) in enumerate(whole)
     ]
     syn = MAGIC + NONCE_TLV + VERSIONS
@@ -192,21 +169,17 @@ def tlv_vectors():
         ("the highest SRC", syn + tlv(0x07, u32(2**32 - 1)), {**base, "source": 2**32 - 1}),
         ("a TLV of another frame type", syn + tlv(0x13, u16(5)), base),
     ]
-    result += [
-        {
-            "name": name,
-            "source": "PROTOCOL.md LNK-5 to LNK-8",
-            "kind": "syn",
-            "payload": payload.hex(),
-            "fields": fields,
-            "isCanonical": False,
-        }
-        for name, payload, fields in lenient
-    ]
+    result += [read(name, "PROTOCOL.md LNK-5 to LNK-8", "syn", payload, fields) for name, payload, fields in lenient]
     return result + [
         {"name": name, "source": "PROTOCOL.md LNK-6, LNK-7", "kind": kind, "payload": payload.hex(), "error": error}
         for name, kind, payload, error in tlv_errors(syn)
     ]
+
+
+def read(name, source, kind, payload, fields, is_canonical=False):
+    """A payload that is accepted."""
+    found = {"name": name, "source": source, "kind": kind, "payload": payload.hex(), "fields": fields}
+    return {**found, "isCanonical": is_canonical}
 
 
 def tlv_errors(syn):
@@ -320,18 +293,10 @@ def att_vectors():
         ("confirmation, long", "1e00", "tooLong"),
         ("write command, short", "52", "tooShort"),
     ]
-    return (
-        [{"name": name, "source": source, "pdu": pdu, "fields": fields} for name, pdu, source, fields in valid]
-        + [
-            {"name": name, "source": "PROTOCOL.md ATT-16; " + core, "pdu": pdu, "error": error}
-            for name, pdu, error in bad
-        ]
-        + [
-            {
-                "name": "profile hash",
-                "source": CRC_SOURCE + " over PROTOCOL.md ATT-4",
-                "profile": wire.profile_bytes().hex(),
-                "hash": wire.PROFILE_HASH,
-            }
-        ]
-    )
+    source = "PROTOCOL.md ATT-16; " + core
+    profile = {"name": "profile hash", "source": CRC_SOURCE + " over PROTOCOL.md ATT-4"}
+    return [
+        *({"name": name, "source": source, "pdu": pdu, "fields": fields} for name, pdu, source, fields in valid),
+        *({"name": name, "source": source, "pdu": pdu, "error": error} for name, pdu, error in bad),
+        {**profile, "profile": wire.profile_bytes().hex(), "hash": wire.PROFILE_HASH},
+    ]
