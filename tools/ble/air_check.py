@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 
 from tools import checks
-from tools.ble import air_commands
+from tools.ble import air_commands  # noqa: F401  registers its stories
 from tools.ble.air_bench import LIMIT_SECONDS, ROOT, Bench, Child, Client, expect, expect_failure, silent_adapter, story
 from tools.checks import Failure
 from tools.emulator import Emulator
@@ -177,12 +177,8 @@ def main() -> int:
         python.chmod(0o755)
         os.environ["NOTIBOT_PYTHON"] = str(python)
         chosen = checks.chosen(story, arguments.filter)
-        # A measurement has the computer for itself.
-        results = [checks.perform(test, notibot) for test in chosen if test is air_commands.figures]
         with concurrent.futures.ThreadPoolExecutor(LANES) as pool:
-            others = [test for test in chosen if test is not air_commands.figures]
-            results += pool.map(lambda test: checks.perform(test, notibot), others)
-    return checks.finish(results)
+            return checks.finish(list(pool.map(lambda test: checks.perform(test, notibot), chosen)))
 
 
 if __name__ == "__main__":

@@ -1,35 +1,14 @@
-"""The commands over the air, their figures, both bearers of a device, and strange devices."""
+"""The commands over the air, both bearers of a device, and strange devices."""
 
 import json
-import statistics
-import time
 
-from tools.ble.air_bench import AlteredDevice, Bench, Client, expect, silent_adapter, story
+from tools.ble.air_bench import AlteredDevice, Bench, expect, silent_adapter, story
 from tools.checks import Failure
 
 ADDRESS, OTHER_ADDRESS = "F0:01:02:03:04:05", "F0:01:02:03:04:06"
-# Of a figure.
-CONNECTIONS, WRITES = 20, 1000
+WRITES = 100
 # Far more than the queues of a relay.
 FLOOD = [bytes.fromhex("1b03000700")] * 5_000
-
-
-@story
-def figures(notibot: str) -> str:
-    """Connections and writes per second."""
-    with Bench(notibot, "--ble-address", ADDRESS, "--profile", "bench") as bench:
-        _, path = bench.central(1, ADDRESS)
-        times = []
-        for _ in range(CONNECTIONS):
-            start = time.monotonic()
-            with Client(path) as client:
-                client.ask("0a0300")
-                times.append(1000 * (time.monotonic() - start))
-        port = f"ble:{ADDRESS}@{bench.adapters[2]}"
-        report = json.loads(bench.succeeds("bench", "-p", port, "--count", f"{WRITES}", "--trips", "0", "--json"))
-        expect("the accepted notifications", report["accepted"], WRITES)
-        rate = report["notificationsPerSecond"]
-        return f"connect {statistics.median(times):.0f} ms (median of {CONNECTIONS}), {rate:.0f} writes/s"
 
 
 @story
@@ -42,6 +21,8 @@ def commands(notibot: str) -> str:
         expect("the answer", bench.succeeds("send", "-p", named, "text"), "accepted\n")
         expect("the count", bench.succeeds("count", "-p", addressed), "1\n")
         expect("the event of it", watch.line(), {"event": "count", "count": 1})
+        report = json.loads(bench.succeeds("bench", "-p", named, "--count", f"{WRITES}", "--trips", "0", "--json"))
+        expect("the accepted notifications", report["accepted"], WRITES)
         bench.emulator.stop()
         lost = watch.line()
         expect("the event of the loss", lost["event"], "disconnected")

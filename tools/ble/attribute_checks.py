@@ -1,27 +1,16 @@
 """Discovery, MTU, reading, writing, errors."""
 
 from tools.ble.bench import Bench
-from tools.ble.checks import COUNT, DATA, check, connected, expect, expect_error, le, notification
-
-
-async def declarations(found) -> bytes:
-    """The first answer to Read By Type of characteristics."""
-    return await found.client.raw(b"\x08" + le(found.start) + le(found.end) + b"\x03\x28")
-
-
-def declared(found) -> bytes:
-    return (
-        le(found.count - 1) + b"\x12" + le(found.count) + COUNT.to_bytes(),
-        le(found.data - 1) + b"\x18" + le(found.data) + DATA.to_bytes(),
-    )
+from tools.ble.checks import COUNT, check, connected, expect, expect_error, le, notification
 
 
 @check("ATT-2, ATT-9")
 async def discovery_at_23(bench: Bench):
     """Discovery at MTU 23 takes a round for each characteristic."""
     found = await connected(bench, mtu=None)
-    first, _ = declared(found)
-    expect("the first answer", await declarations(found), b"\x09\x15" + first)
+    declarations = await found.client.raw(b"\x08" + le(found.start) + le(found.end) + b"\x03\x28")
+    first = le(found.count - 1) + b"\x12" + le(found.count) + COUNT.to_bytes()
+    expect("the first answer", declarations, b"\x09\x15" + first)
     descriptor = await found.client.raw(b"\x04" + le(found.count_cccd) + le(found.count_cccd))
     expect("Find Information of a CCCD", descriptor, b"\x05\x01" + le(found.count_cccd) + b"\x02\x29")
     beyond = await found.client.raw(b"\x10" + le(found.end + 1) + b"\xff\xff\x00\x28")

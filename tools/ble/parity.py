@@ -50,22 +50,9 @@ class Firmware:
         folder, fixtures = pathlib.Path(self.folder.name), ROOT / "firmware-fixtures"
         self.att = str(folder / "att")
         program = folder / "att-socket"
-        subprocess.run(
-            [
-                "cc",
-                "-std=gnu11",
-                "-O1",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                f"-I{fixtures}/core/include",
-                fixtures / "ports/posix/att_socket.c",
-                *sorted((fixtures / "core/src").glob("*.c")),
-                "-o",
-                program,
-            ],
-            check=True,
-        )
+        sources = [fixtures / "ports/posix/att_socket.c", *sorted((fixtures / "core/src").glob("*.c"))]
+        flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{fixtures}/core/include"]
+        subprocess.run(["cc", *flags, *sources, "-o", program], check=True)
         self.process = subprocess.Popen([program, self.att], stdout=subprocess.PIPE)
         if not self.process.stdout.readline():
             self.stop()
@@ -104,9 +91,7 @@ async def run_check(check, socket: str, control: str | None, defect=intact) -> d
     failed = bool(detail or findings)
     transcript = [line for bearer in bench.all_bearers for line in bearer.audit.transcript]
     return {
-        "check": check.__name__,
-        "title": check.title,
-        "rules": check.rules,
+        **about(check),
         "outcome": "failed" if failed else "passed",
         "milliseconds": round(1000 * (time.monotonic() - start), 1),
         "pairs": sum(bearer.audit.pairs for bearer in bench.all_bearers),
@@ -116,18 +101,13 @@ async def run_check(check, socket: str, control: str | None, defect=intact) -> d
     }
 
 
+def about(check) -> dict:
+    return {"check": check.__name__, "title": check.title, "rules": check.rules}
+
+
 def skipped(check) -> dict:
-    return {
-        "check": check.__name__,
-        "title": check.title,
-        "rules": check.rules,
-        "outcome": "skipped",
-        "milliseconds": 0,
-        "pairs": 0,
-        "client": "needs a control socket",
-        "audit": [],
-        "transcript": [],
-    }
+    nothing = {"milliseconds": 0, "pairs": 0, "audit": [], "transcript": []}
+    return {**about(check), "outcome": "skipped", "client": "needs a control socket", **nothing}
 
 
 async def run_all(socket: str, control: str | None, show) -> list[dict]:

@@ -1,24 +1,24 @@
-"""The host's side of docs/PROTOCOL.md, as far as the checks need it. Written from that page with
-the `cobs` package and
-zlib: nothing of the firmware's code is in it."""
+"""The host's side of docs/PROTOCOL.md, as far as the checks need it. Nothing of the firmware's code
+is in it."""
 
 import struct
 import zlib
 
 from cobs import cobs
 
-HELLO, SYN, SYNACK, DATA, ACK, UDATA = 1, 2, 3, 4, 5, 7
-ATT = 4
+from tools.vectors import wire
+from tools.vectors.wire import tlv
+
+HELLO, SYN, SYNACK, UDATA = wire.HELLO, wire.SYN, wire.SYNACK, wire.UDATA
+DATA, ACK = wire.DATA, wire.ACK
 COUNT, COUNT_CCCD, NOTIFICATION, NOTIFICATION_CCCD = 3, 4, 6, 7
-MAGIC, NONCE, VERSIONS, FEATURES, LIMITS = 0x81, 0x82, 0x83, 0x05, 0x06
+NONCE, FEATURES, LIMITS = 0x82, 0x05, 0x06
 BOOT_ID, BOOT_COUNT, RESET_REASON, DEVICE_ID, FIRMWARE_NAME = 0x0A, 0x0B, 0x0C, 0x0E, 0x0F
 PIPELINE = 1
 
 
 def encode(kind, channel=0, session=0, seq=0, ack=0, credit=0, payload=b""):
-    header = struct.pack("<BHHBBB", kind << 4 | channel, len(payload), session, seq, ack, credit)
-    body = header + payload
-    return b"\0" + cobs.encode(body + struct.pack("<I", zlib.crc32(body))) + b"\0"
+    return wire.Frame(kind, wire.HOST, payload, channel, session, seq, ack, credit).wire
 
 
 class Frame:
@@ -37,10 +37,6 @@ class Frame:
             result[kind] = self.payload[at + 2 : at + 2 + length]
             at += 2 + length
         return result
-
-
-def tlv(kind, value):
-    return bytes([kind, len(value)]) + value
 
 
 class Host:
@@ -97,9 +93,9 @@ class Host:
 
     def syn(self, nonce, features=0):
         payload = (
-            tlv(MAGIC, b"NBOT")
+            wire.MAGIC
             + tlv(NONCE, struct.pack("<Q", nonce))
-            + tlv(VERSIONS, b"\1\1")
+            + wire.VERSIONS
             + tlv(FEATURES, struct.pack("<I", features))
             + tlv(LIMITS, struct.pack("<BBHI", 64, 8, 517, 65536))
         )
@@ -119,7 +115,7 @@ class Host:
 
     def request(self, pdu):
         """Sends one ATT PDU, without waiting."""
-        self.send(DATA, ATT, pdu, self.seq)
+        self.send(DATA, wire.ATT, pdu, self.seq)
         self.seq = self.seq + 1 & 0xFF
         self.sent += 1
 

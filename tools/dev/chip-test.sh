@@ -29,7 +29,7 @@ mkdir -p "$work/objects"
 size -A "$work"/objects/*.o | awk '($1 == ".data" || $1 == ".bss") && $2 > 0 {found = 1} END {exit found}' \
   || fail "the model has global variables"
 echo "no global variables"
-export CHIP_LIBRARY=$PWD/$work/libchip-gcc.so CHIP_IMAGES=$PWD/$work/images PYTHONDONTWRITEBYTECODE=1
+export CHIP_LIBRARY=$PWD/$work/libchip-gcc.so CHIP_IMAGES=$PWD/$work/images PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD
 
 title "CPU: against qemu-riscv32"
 "$python" "$check/instructions.py" --library "$CHIP_LIBRARY" --instructions "$instructions"

@@ -268,7 +268,7 @@ Light, dark, on paper and without JavaScript; no message, no request, at most 1 
   check chromium 'notibot debug' -- module tools.report.browser
 row 'view-test [--short] [--screenshot FILE] [--notibot PATH]' \
   "Test the live page of an emulator in headless Chromium, with real hosts
---short: without latency and memory. The README shows docs/images/view.png." \
+--short: without memory. The README shows docs/images/view.png." \
   check chromium 'notibot debug' -- module tools.view.check
 
 about "packages and recipes"

@@ -100,23 +100,23 @@ class Board(Emulator):
 
     def parts(self, **app):
         """The words for write-flash and verify-flash: boot loader, partition table, application."""
-        chip = self.chip
-        files = [
-            (images.BOOT_OFFSETS[chip], self.write("boot.bin", images.boot_loader(chip))),
-            (images.TABLE_OFFSET, self.write("table.bin", images.partition_table())),
-            (images.APP_OFFSET, self.write("app.bin", images.app(chip, **app))),
-        ]
+        files = ((offset, self.write(f"{offset:#x}.bin", data)) for offset, data in parts(self.chip, **app))
         return [word for offset, path in files for word in (hex(offset), path)]
+
+
+def parts(chip, **app):
+    """Boot loader, partition table and application by their offsets."""
+    return [
+        (images.BOOT_OFFSETS[chip], images.boot_loader(chip)),
+        (images.TABLE_OFFSET, images.partition_table()),
+        (images.APP_OFFSET, images.app(chip, **app)),
+    ]
 
 
 def whole(chip, **app):
     """A flash that boots."""
     flash = bytearray(b"\xff" * FLASH_BYTES)
-    for offset, data in [
-        (images.BOOT_OFFSETS[chip], images.boot_loader(chip)),
-        (images.TABLE_OFFSET, images.partition_table()),
-        (images.APP_OFFSET, images.app(chip, **app)),
-    ]:
+    for offset, data in parts(chip, **app):
         flash[offset : offset + len(data)] = data
     return bytes(flash)
 

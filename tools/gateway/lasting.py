@@ -6,7 +6,6 @@ import time
 from tools.checks import equal, wait_for
 from tools.gateway.burst import Burst
 from tools.gateway.world import DAYLY, World, is_large, size
-from tools.processes import memory_kib
 
 # Fewer than the display holds; the large form has a larger display.
 ABSENT_COUNT, LARGE_ABSENT_COUNT = 500, 10_000
@@ -53,16 +52,10 @@ def t27_queue(programs):
         world.ask("unplug")
         wait_for(lambda: not world.status()["boardUp"], "the display is away")
         bodies = [json.dumps({"aps": {"alert": f"{number:06}"}}).encode() for number in range(count)]
-        began = time.monotonic()
         with Burst(world) as sender:
             sender.send(bodies)
-        print(f"    {count} queued in {time.monotonic() - began:.1f} s, {memory_kib(world.process.pid) // 1024} MB")
         world.kill()
-        began = time.monotonic()
         world.start()
-        print(
-            f"    started with {count} queued in {time.monotonic() - began:.2f} s, {memory_kib(world.process.pid) // 1024} MB"
-        )
         equal(world.status()["unfinished"], count, "queued")
         texts = []
         while len(texts) < count:
@@ -78,8 +71,6 @@ def t27_queue(programs):
         expected = [f"{number:06}" for number in range(count)]
         equal(texts[:DISPLAY_ITEMS], expected[:DISPLAY_ITEMS], "the order on a display with room")
         equal(sorted(texts), expected, "shown")
-        moved = max(abs(int(text) - at) for at, text in enumerate(texts))
-        print(f"    shown at most {moved} places from its own, because full displays refuse writes")
         wait_for(lambda: not world.status()["unfinished"], "agreement")
         equal(world.items(), [], "the display")
 

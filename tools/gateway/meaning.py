@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 
 from tools.checks import equal, expect, wait_for
 from tools.gateway.world import BRIDGE, DAYLY, World
@@ -151,28 +150,6 @@ def t34_mute(programs):
         world.kill()
 
 
-def t35_expiration(programs):
-    """T35: an expired push is dropped; one that must not be stored needs a connected board; exp is
-    the earlier end."""
-    with World(programs) as world, world.start().client() as client:
-
-        def verdict(expiration):
-            answer = world.push(client, {"aps": {"alert": f"until {expiration}"}}, apns_expiration=str(expiration))
-            equal(answer.status_code, 200, "the answer")
-            return world.pushes(1)[0]["verdict"]
-
-        wait_for(lambda: world.status()["boardUp"], "the board")
-        equal([verdict(1), verdict(0)], ["expired", "shown"], "past, and now or never")
-        later = int(time.time()) + 3600
-        equal(verdict(later), "shown", "later")
-        items = world.shown(2)
-        equal(items[1]["exp"], later, "the end of the item")
-        expect(items[0]["exp"] > later + 86400, "the profile's end")
-        world.ask("unplug")
-        wait_for(lambda: not world.status()["boardUp"], "the gateway notices")
-        equal(verdict(0), "notStored", "without a board")
-
-
 def t38_texts(programs):
     """T38: long and hostile texts are cut and cleaned; the device accepts all."""
     with World(programs) as world, world.start().client() as client:
@@ -188,4 +165,4 @@ def t38_texts(programs):
         expect(items[1]["text"].rstrip("…").endswith("👨‍👩‍👧‍👦"), "a family was split")
 
 
-STORIES = [t2_codingbridge, t31_collapse, t33_activity, t34_mute, t35_expiration, t38_texts]
+STORIES = [t2_codingbridge, t31_collapse, t33_activity, t34_mute, t38_texts]

@@ -18,35 +18,6 @@ from tools.gateway.decisions import texts
 from tools.gateway.world import LIMIT_S, ROOT, World
 
 CLIENTS = os.path.join(os.path.dirname(__file__), "ntfy_clients.py")
-# What Grafana sends, from its documentation of webhooks.
-GRAFANA = {
-    "receiver": "My Super Webhook",
-    "status": "firing",
-    "orgId": 1,
-    "alerts": [
-        {
-            "status": "firing",
-            "labels": {"alertname": "High memory usage", "team": "blue", "zone": "us-1"},
-            "annotations": {"description": "The system has high memory usage", "summary": "A summary"},
-            "startsAt": "2021-10-12T09:51:03.157076+02:00",
-            "endsAt": "0001-01-01T00:00:00Z",
-            "generatorURL": "https://play.grafana.org/alerting/1afz29v7z/edit",
-            "fingerprint": "c6eadffa33fcdf37",
-            "values": {"B": 44.23943737541908, "C": 1},
-        }
-    ],
-    "groupLabels": {},
-    "commonLabels": {"team": "blue"},
-    "commonAnnotations": {},
-    "externalURL": "https://play.grafana.org/",
-    "version": "1",
-    "groupKey": "{}:{}",
-    "truncatedAlerts": 0,
-    "title": "[FIRING:1]  (blue)",
-    "state": "alerting",
-    "message": "**Firing**\n\nLabels:\n - alertname = High memory usage",
-}
-
 # Options of curl, its address, and title and text on the display.
 FORMS = [
     (["-X", "POST"], "/t?message=from+query&title=T", "T", "from query"),
@@ -58,7 +29,6 @@ FORMS = [
     (["-X", "PUT", "-d", '{"topic":"t","Message":"json","title":null}', "-H", "title: header"], "/", "header", "json"),
     (["-H", "Click: https://x", "-H", "Markdown: yes", "-d", "  trimmed \n"], "/t", "", "trimmed"),
     (["-H", "Attach: https://x/flower.jpg", "-X", "POST"], "/t", "", "You received a file: flower.jpg"),
-    (["-d", json.dumps(GRAFANA)], "/t?template=grafana", "🚨 [FIRING:1]  (blue)", GRAFANA["message"]),
 ]
 REFUSED = [
     (["-d", "x", "-H", "Priority: 9"], "/t", 400, 40007),

@@ -74,7 +74,7 @@ def t50_dayly(programs):
         world.start()
         world.run(*words)
         backend.wait(1)
-        wait_for(lambda: "refuses" in open(world.log.name).read(), "the warning")
+        wait_for(lambda: world.reports("refuses"), "the warning")
         equal(state(world, "dayly"), "registering", "with a wrong bearer")
         equal(len(backend.requests), 1, "it is not asked again at once")
         world.kill(signal.SIGTERM)

@@ -114,19 +114,14 @@ def t65_descriptors(programs):
     """T65: without a free descriptor the gateway waits, says so once, and accepts again."""
     with World(programs, {"connectionsLimit": 1000}) as world:
         world.start()
-        log = world.log.name
         resource.prlimit(world.process.pid, resource.RLIMIT_NOFILE, (64, 64))
         held = idle(world.http_port, 100)
-
-        def warnings():
-            with open(log, errors="replace") as file:
-                return file.read().count("cannot accept connections")
-
-        wait_for(warnings, "the warning")
+        warning = "cannot accept connections"
+        wait_for(lambda: world.reports(warning), "the warning")
         for connection in held:
             connection.close()
         equal(publish(world), 200, "a message")
-        equal(warnings(), 1, "warnings")
+        equal(world.reports(warning), 1, "warnings")
 
 
 def t66_clock(programs):

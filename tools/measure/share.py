@@ -5,6 +5,7 @@ profile bench; one line of JSON. Ends with 1 if something is lost or doubled, or
 together are slower than 0.8 of one.
 """
 
+import contextlib
 import json
 import pathlib
 import statistics
@@ -12,8 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 from tools.emulator import Emulator
+from tools.usb.world import Program
 
 CLIENTS = 8
 # Per client of eight; a single client sends as many as all of them.
@@ -46,33 +49,20 @@ def perform(notibot: str, port: str, folder: pathlib.Path, clients: int, each: i
     return time.monotonic() - start
 
 
-class Share:
-    """A `notibot share` of an emulator with a profile."""
-
-    def __init__(self, notibot: str, folder: pathlib.Path, profile: str):
-        self.emulator = Emulator(notibot, "--profile", profile)
-        self.process = subprocess.Popen(
-            [notibot, "share", "-p", self.emulator.link, "--socket", folder / "share"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = f"share:{self.process.stdout.readline().strip()}"
-
-    def __enter__(self) -> "Share":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        self.process.wait()
-        self.emulator.stop()
+@contextlib.contextmanager
+def shared(notibot: str, folder: pathlib.Path, profile: str) -> Iterator[tuple[Emulator, str]]:
+    """An emulator, and its port behind a `notibot share`."""
+    with Emulator(notibot, "--profile", profile) as emulator:
+        words = ["share", "-p", emulator.link, "--socket", str(folder / "share")]
+        with Program(notibot).started(*words, stderr=None) as process:
+            yield emulator, f"share:{process.stdout.readline().decode().strip()}"
 
 
 def titles(notibot: str, folder: pathlib.Path) -> list[str]:
     """What is on a display to which eight clients have sent at once."""
-    with Share(notibot, folder, "quiet") as share:
-        perform(notibot, share.port, folder, CLIENTS, SHOWN)
-        return [json.loads(item["json"])["title"] for item in share.emulator.control.all_items()]
+    with shared(notibot, folder, "quiet") as (emulator, port):
+        perform(notibot, port, folder, CLIENTS, SHOWN)
+        return [json.loads(item["json"])["title"] for item in emulator.control.all_items()]
 
 
 def main() -> int:
@@ -81,10 +71,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="notibot-") as name:
         folder = pathlib.Path(name)
         shown = titles(notibot, folder)
-        with Share(notibot, folder, "bench") as share:
+        with shared(notibot, folder, "bench") as (_, port):
             for _ in range(ROUNDS):
-                one.append(perform(notibot, share.port, folder, 1, CLIENTS * EACH))
-                eight.append(perform(notibot, share.port, folder, CLIENTS, EACH))
+                one.append(perform(notibot, port, folder, 1, CLIENTS * EACH))
+                eight.append(perform(notibot, port, folder, CLIENTS, EACH))
     lost = len({f"{client}-{number}" for client in range(CLIENTS) for number in range(SHOWN)} - set(shown))
     doubled = len(shown) - len(set(shown))
     sent = CLIENTS * EACH

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from tools.mutants import argued, operator_report, swift_operators, trials
+from tools.mutants import operator_report, swift_operators, trials
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ".build/mutated"
@@ -250,7 +250,7 @@ def stale():
     copy = Copy({})
     copy.write()
     mutants = [mutant for some in copy.mutants.values() for mutant in some]
-    entries = [" | ".join(name) for name in argued.stale(argued.read(TABLE), mutants)]
+    entries = [" | ".join(name) for name in operator_report.stale_argued(operator_report.read_argued(TABLE), mutants)]
     for name, lines in copy.known.items():
         path = ROOT / "Sources" / name
         there = {line.strip() for line in path.read_text(encoding="utf-8").splitlines()} if path.exists() else set()
@@ -307,7 +307,7 @@ def main():
         report = operator_report.Report(chosen, TABLE, everything)
         mutants = operator_report.selected(chosen, built_mutants[chosen.target] if chosen.target else everything)
         rows = judge_all(chosen, mutants, targets, report)
-    except (argued.BadTable, trials.Trouble) as trouble:
+    except (operator_report.BadTable, trials.Trouble) as trouble:
         print(trouble, file=sys.stderr)
         return 2
     return report.finish(rows)

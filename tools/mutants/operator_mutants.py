@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from tools.mutants import argued, c_operators, mutant_files, operator_report, trials
+from tools.mutants import c_operators, mutant_files, operator_report, trials
 
 CORE = "core/src"
 TABLE = mutant_files.FIXTURES / "mutants/equivalent.tsv"
@@ -172,7 +172,7 @@ def main():
             raise trials.Trouble("no mutant is selected")
         with tempfile.TemporaryDirectory(prefix="notibot-operators.") as folder:
             rows = judge_all(mutants, chosen.notibot, max(1, chosen.jobs), pathlib.Path(folder), report)
-    except (argued.BadTable, trials.Trouble, subprocess.SubprocessError) as trouble:
+    except (operator_report.BadTable, trials.Trouble, subprocess.SubprocessError) as trouble:
         print(trouble, file=sys.stderr)
         return 2
     return report.finish(rows)

@@ -16,7 +16,31 @@ import pathlib
 import sys
 import time
 
-from tools.mutants import argued
+
+class BadTable(Exception):
+    """A table that cannot be used; the text names file and line."""
+
+
+def read_argued(path):
+    """The table of mutants that are argued to be equivalent: their reasons by the name. It has one
+    per line, in five fields separated by tabs: file, function, the original line, the mutated line,
+    why the difference is not observable."""
+    reasons = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != 5 or not all(field.strip() for field in fields):
+            raise BadTable(f"{path.name}:{number}: not five fields separated by tabs")
+        if tuple(fields[:4]) in reasons:
+            raise BadTable(f"{path.name}:{number}: listed twice")
+        reasons[tuple(fields[:4])] = fields[4]
+    return reasons
+
+
+def stale_argued(reasons, mutants):
+    """The entries without a mutant."""
+    return sorted(set(reasons) - {mutant.name for mutant in mutants})
 
 
 def options(description, limit, short=45):
@@ -116,7 +140,7 @@ class Report:
 
     def __init__(self, chosen, table, everything):
         self.chosen, self.everything = chosen, everything
-        self.reasons = argued.read(table)
+        self.reasons = read_argued(table)
         self.start = time.monotonic()
         self.judged = itertools.count(1)
 
@@ -154,7 +178,7 @@ class Report:
         seconds = time.monotonic() - self.start
         for mutant, killer in refuted:
             print(f"argued to be equivalent, but {killer} kills it: {line(mutant)}")
-        stale = argued.stale(self.reasons, self.everything)
+        stale = stale_argued(self.reasons, self.everything)
         for name in stale:
             print(f"argued to be equivalent, but there is no such mutant: {' | '.join(name)}")
         if self.chosen.json:

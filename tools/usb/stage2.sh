@@ -13,7 +13,6 @@ mkdir -p /run/lock /run/usb-guest
 mount -t debugfs debugfs /sys/kernel/debug
 busybox ip link set lo up
 while read -r module; do modprobe "$module" || echo "usb-guest: no module $module" >&2; done <modules
-mount -t configfs configfs /sys/kernel/config
 /lib/systemd/systemd-udevd --daemon
 udevadm trigger --subsystem-match=tty --subsystem-match=usb --action=add
 udevadm settle

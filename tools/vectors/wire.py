@@ -232,43 +232,36 @@ def in_session(kind, direction, payload=b"", **fields):
     return Frame(kind, direction, payload, session=SESSION, **fields)
 
 
+def from_host(payload, seq, ack, channel=LINK):
+    return in_session(DATA, HOST, payload, channel=channel, seq=seq, ack=ack, credit=64)
+
+
+def from_device(payload, seq, ack, channel=LINK):
+    return in_session(DATA, DEVICE, payload, channel=channel, seq=seq, ack=ack, credit=16)
+
+
 # One of every kind: the examples of the docs site, roughly in the order of a session.
 EXAMPLES = [
     ("HELLO at boot", Frame(HELLO, DEVICE, HELLO_PAYLOAD)),
     ("SYN", Frame(SYN, HOST, SYN_PAYLOAD)),
     ("SYNACK", in_session(SYNACK, DEVICE, SYNACK_PAYLOAD, credit=16)),
     ("ACK: the host takes the session", in_session(ACK, HOST, credit=64)),
-    ("DATA: a notification is written", in_session(DATA, HOST, write_request(SAMPLE), channel=ATT, credit=64)),
-    ("DATA: the device took it", in_session(DATA, DEVICE, b"\x13", channel=ATT, ack=1, credit=16)),
-    ("DATA: Count is 1 now", in_session(DATA, DEVICE, b"\x1b" + u16(3) + u16(1), channel=ATT, seq=1, ack=1, credit=16)),
+    ("DATA: a notification is written", from_host(write_request(SAMPLE), 0, 0, channel=ATT)),
+    ("DATA: the device took it", from_device(b"\x13", 0, 1, channel=ATT)),
+    ("DATA: Count is 1 now", from_device(b"\x1b" + u16(3) + u16(1), 1, 1, channel=ATT)),
     ("ACK", in_session(ACK, HOST, ack=2, credit=64)),
-    ("DATA: SYNC of a host that has written nothing", in_session(DATA, HOST, sync(0, []), seq=1, ack=2, credit=64)),
-    ("DATA: SYNCED of a device that holds nothing", in_session(DATA, DEVICE, synced([], 0), seq=2, ack=2, credit=16)),
-    (
-        "DATA: a notification with an identity is written",
-        in_session(DATA, HOST, write_request(FIRST), channel=ATT, seq=2, ack=3, credit=64),
-    ),
-    ("DATA: SYNC of two, both answered", in_session(DATA, HOST, sync(SECOND_ID, BOTH), seq=4, ack=7, credit=64)),
-    ("DATA: SYNCED of the same two", in_session(DATA, DEVICE, synced(BOTH, SECOND_ID), seq=7, ack=5, credit=16)),
-    ("DATA: the first is changed", in_session(DATA, HOST, write_request(UPDATE), channel=ATT, seq=5, ack=8, credit=64)),
-    (
-        "DATA: the first was dismissed",
-        in_session(DATA, DEVICE, b"\x1b" + u16(6) + DISMISSED, channel=ATT, seq=9, ack=6, credit=16),
-    ),
-    (
-        "DATA: the same where it does not fit, GONE",
-        in_session(DATA, DEVICE, gone(1, FIRST_ID), seq=9, ack=6, credit=16),
-    ),
-    (
-        "DATA: the host removes it, and it is not reported again",
-        in_session(DATA, HOST, write_request(REMOVAL), channel=ATT, seq=6, ack=10, credit=64),
-    ),
-    ("DATA: the device had to drop an event, RESYNC", in_session(DATA, DEVICE, RESYNC, seq=10, ack=7, credit=16)),
-    (
-        "DATA: action 0 of the changed first is chosen, ACTION",
-        in_session(DATA, DEVICE, action(0, FIRST_ID, 1, 1), seq=11, ack=7, credit=16),
-    ),
-    ("DATA: the host has made it durable, TAKEN", in_session(DATA, HOST, taken(1), seq=7, ack=12, credit=64)),
+    ("DATA: SYNC of a host that has written nothing", from_host(sync(0, []), 1, 2)),
+    ("DATA: SYNCED of a device that holds nothing", from_device(synced([], 0), 2, 2)),
+    ("DATA: a notification with an identity is written", from_host(write_request(FIRST), 2, 3, channel=ATT)),
+    ("DATA: SYNC of two, both answered", from_host(sync(SECOND_ID, BOTH), 4, 7)),
+    ("DATA: SYNCED of the same two", from_device(synced(BOTH, SECOND_ID), 7, 5)),
+    ("DATA: the first is changed", from_host(write_request(UPDATE), 5, 8, channel=ATT)),
+    ("DATA: the first was dismissed", from_device(b"\x1b" + u16(6) + DISMISSED, 9, 6, channel=ATT)),
+    ("DATA: the same where it does not fit, GONE", from_device(gone(1, FIRST_ID), 9, 6)),
+    ("DATA: the host removes it, and it is not reported again", from_host(write_request(REMOVAL), 6, 10, channel=ATT)),
+    ("DATA: the device had to drop an event, RESYNC", from_device(RESYNC, 10, 7)),
+    ("DATA: action 0 of the changed first is chosen, ACTION", from_device(action(0, FIRST_ID, 1, 1), 11, 7)),
+    ("DATA: the host has made it durable, TAKEN", from_host(taken(1), 7, 12)),
     ("NAK from a device: 3 is missing", in_session(NAK, DEVICE, ack=3, credit=14)),
     ("NAK from a host: 3 is missing, 5 and 6 are held", in_session(NAK, HOST, u64(0b110), ack=3, credit=64)),
     ("UDATA: a line of the log", in_session(UDATA, DEVICE, b"I (1500) notibot: link up\n", channel=LOG)),

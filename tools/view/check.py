@@ -7,7 +7,6 @@ import json
 import pathlib
 import re
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from tools.emulator import Emulator
 from tools.processes import memory_kib
 from tools.view.foreign import HOSTILE, ForeignControl
 
-LATENCY_LIMIT_MS = 50
 GROWTH_LIMIT_BYTES = 16_000_000
 CORPUS = pathlib.Path("Tests/ReportsTests/HostileText.swift")
 PAGE = """return {
@@ -29,10 +27,6 @@ PAGE = """return {
   scripts: document.scripts.length, nodes: document.querySelectorAll('*').length,
   handlers: [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => a.name.startsWith('on'))).length,
   wide: document.documentElement.scrollWidth > window.innerWidth };"""
-# When each notification was shown first, by its number.
-RECORD = """window.shownAt = {};
-new MutationObserver(() => { window.shownAt[document.body.dataset.newest] ??= Date.now(); })
-  .observe(document.body, {attributes: true, attributeFilter: ['data-newest']});"""
 
 
 def corpus():
@@ -244,35 +238,6 @@ class Check:
         self.until("document.getElementById('count').textContent == '0'")
         self.quiet_console("buttons")
 
-    def latency(self, emulator, count):
-        """From the line that a host reads to the display in the page."""
-        self.driver.execute_script(RECORD)
-        sent = {}
-        with tempfile.TemporaryDirectory() as folder:
-            host = subprocess.Popen(
-                [self.notibot, "forward", "-p", emulator.link, "--outbox", f"{folder}/outbox"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-            first = emulator.control.stats()["acceptedCount"] + 1
-            for item in range(first, first + count + 1):
-                sent[item] = time.time() * 1000
-                host.stdin.write(json.dumps({"app": "a", "title": "b", "text": str(item), "timestamp": 1}) + "\n")
-                host.stdin.flush()
-                self.until("window.shownAt[arguments[0]] !== undefined", str(item))
-            host.stdin.close()
-            host.wait()
-        shown = self.driver.execute_script("return window.shownAt")
-        # The first one opens the session.
-        delays = sorted(shown[str(item)] - sent[item] for item in sent if item != first)
-        self.figures["latencyP50Ms"] = round(statistics.median(delays), 1)
-        self.figures["latencyMaxMs"] = round(delays[-1], 1)
-        self.expect(
-            statistics.median(delays) <= LATENCY_LIMIT_MS, f"shown after {statistics.median(delays):.0f} ms (p50)"
-        )
-
     def flood(self, emulator, count):
         """Many notifications: neither process nor page grows."""
         sizes = []
@@ -348,7 +313,6 @@ def main():
         if not options.short:
             with Emulator(options.notibot, "--view", "--profile", "bench") as emulator:
                 check.driver.get(emulator.view)
-                check.latency(emulator, 100)
                 check.flood(emulator, 10_000)
                 check.driver.get("about:blank")
         check.apart(Emulator(options.notibot))

@@ -1,9 +1,11 @@
 """The control socket of a foreign emulator: that of ours, with hostile items and lines in its
 snapshots."""
 
+import contextlib
 import json
 import pathlib
 import socket
+import socketserver
 import threading
 
 # Notifications with values of other types, as a device without their features keeps them.
@@ -19,51 +21,40 @@ HOSTILE = (
 FIRST_ITEM = 1_000_000
 
 
-class ForeignControl:
+class ForeignControl(socketserver.ThreadingUnixStreamServer):
     """Listens at `path` until it is closed."""
 
+    daemon_threads = True
+
     def __init__(self, control: str, folder: str):
-        self.control = control
-        self.path = str(pathlib.Path(folder) / "foreign")
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen(8)
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.control, self.path = control, str(pathlib.Path(folder) / "foreign")
+        super().__init__(self.path, Relay)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        self.shutdown()
+        self.server_close()
 
-    def serve(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            server = socket.socket(socket.AF_UNIX)
-            server.connect(self.control)
-            threading.Thread(target=self.requests, args=(client, server), daemon=True).start()
-            threading.Thread(target=self.answers, args=(server, client), daemon=True).start()
 
-    def requests(self, client: socket.socket, server: socket.socket) -> None:
-        try:
-            while data := client.recv(65_536):
-                server.sendall(data)
-            server.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+class Relay(socketserver.StreamRequestHandler):
+    """A client of ours, and its connection to the emulator."""
 
-    def answers(self, server: socket.socket, client: socket.socket) -> None:
-        try:
+    def handle(self) -> None:
+        with socket.socket(socket.AF_UNIX) as server, contextlib.suppress(OSError):
+            server.connect(self.server.control)
+            threading.Thread(target=self.pass_requests, args=(server,), daemon=True).start()
             for line in server.makefile():
                 answer = json.loads(line)
                 if "items" in answer:
-                    client.sendall(b'no JSON\n[]\nnull\n{"ok":true}\n')
+                    self.wfile.write(b'no JSON\n[]\nnull\n{"ok":true}\n')
                     answer["items"] = [
                         {"item": FIRST_ITEM + number, "lvl": {"toString": 1}, "json": text}
                         for number, text in enumerate(HOSTILE)
                     ] + answer["items"]
-                client.sendall(json.dumps(answer).encode() + b"\n")
-            client.close()
-        except OSError:
-            pass
+                self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+    def pass_requests(self, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            for line in self.rfile:
+                server.sendall(line)
+            server.shutdown(socket.SHUT_WR)
