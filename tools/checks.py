@@ -2,6 +2,7 @@
 
 A check is a function that raises if something is wrong, and can return a detail for the reader."""
 
+import argparse
 import dataclasses
 import os
 import socket
@@ -88,6 +89,14 @@ class Checks(list):
     def __call__(self, check: Callable) -> Callable:
         self.append(check)
         return check
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """With the options of every program that runs checks."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--notibot", required=True, help="the program")
+    made.add_argument("--filter", default="", metavar="TEXT", help="only those whose name contains it")
+    return made
 
 
 def chosen(checks: Iterable[Callable], text: str) -> list[Callable]:

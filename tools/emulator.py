@@ -36,13 +36,18 @@ class Control:
             with connection.makefile() as answers:
                 yield lambda: json.loads(answers.readline())
 
+    def must(self, **request: Any) -> dict:
+        """The answer to a request that must not be refused."""
+        answer = self.ask(**request)
+        assert answer["ok"], f"{request}: {answer['error']}; {self.stats()}"
+        return answer
+
     def stats(self) -> dict:
         return self.ask(command="stats")["statistics"]
 
     def wait(self, condition: str) -> None:
         """Returns when a condition of `notibot control wait` holds."""
-        answer = self.ask(command="wait", until=condition)
-        assert answer["ok"], f"{answer['error']}; {self.stats()}"
+        self.must(command="wait", until=condition)
 
     def all_items(self) -> list[dict]:
         """All that is on the display, oldest first, page by page."""

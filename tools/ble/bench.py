@@ -111,9 +111,7 @@ class Bench:
 
     async def command(self, **request) -> dict:
         """Asks the emulator's control socket."""
-        reply = await asyncio.to_thread(lambda: Control(self.control).ask(**request))
-        assert reply["ok"], f"control {request}: {reply}"
-        return reply
+        return await asyncio.to_thread(lambda: Control(self.control).must(**request))
 
     async def stop(self):
         for bearer in self.all_bearers:

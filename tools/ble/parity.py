@@ -14,10 +14,7 @@ import sys
 import tempfile
 import time
 
-from tools.ble import (
-    attribute_checks,  # noqa: F401  registers its checks
-    bearer_checks,  # noqa: F401
-)
+from tools.ble import bearer_checks  # noqa: F401  registers its checks
 from tools.ble.bench import Bench, intact
 from tools.ble.checks import CHECKS
 from tools.checks import Failure
@@ -148,12 +145,8 @@ async def self_test(socket: str, control: str | None, show) -> list[dict]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/dev ble-parity", description=__doc__)
     parser.add_argument("--notibot", default="notibot", help="the program, for --device emulator")
-    parser.add_argument(
-        "--device",
-        default="emulator",
-        metavar="emulator|firmware|PATH",
-        help="an emulator of its own, the reference firmware in C, or the unix socket of any process that carries ATT PDUs on it",
-    )
+    device = "an emulator, the reference firmware in C, or the unix socket of any process that carries ATT PDUs on it"
+    parser.add_argument("--device", default="emulator", metavar="emulator|firmware|PATH", help=device)
     parser.add_argument("--control", metavar="PATH", help="the control socket of the emulator behind --device PATH")
     parser.add_argument("--self-test", action="store_true", help="inject defects instead; each must be caught")
     parser.add_argument("--json", action="store_true", help="one document on stdout, the table on stderr")

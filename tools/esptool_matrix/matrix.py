@@ -2,7 +2,6 @@
 """Runs unmodified esptool against the emulator: chips, transports, commands and versions, and the
 faults of flashing. `scripts/dev esptool-matrix` starts it."""
 
-import argparse
 import os
 import pathlib
 import re
@@ -83,8 +82,7 @@ class Board(Emulator):
         return self.control.stats()["loader"]
 
     def faults(self, spec):
-        answer = self.control.ask(command="flash-faults", flashFaults=spec)
-        assert answer["ok"], answer
+        self.control.must(command="flash-faults", flashFaults=spec)
 
     def boot_and_read(self):
         """What a host reads while the device restarts."""
@@ -92,7 +90,7 @@ class Board(Emulator):
         try:
             tty.setraw(port)
             boots = self.control.stats()["bootCount"]
-            assert self.control.ask(command="reboot")["ok"]
+            self.control.must(command="reboot")
             self.control.wait(f"boots>={boots + 1}")
             return os.read(port, 4096)
         finally:
@@ -363,11 +361,9 @@ def port_held_by_a_monitor(tool, chip):
 
 def main():
     global NOTIBOT
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--notibot", required=True)
+    parser = checks.parser(__doc__)
     parser.add_argument("--environments", required=True, help="folder with one environment for each version")
     parser.add_argument("--short", action="store_true", help="the first version only, and a few checks")
-    parser.add_argument("--filter", default="", help="only checks whose name contains this")
     arguments = parser.parse_args()
     NOTIBOT = os.path.abspath(arguments.notibot)
     pins = (pathlib.Path(__file__).parent / "requirements.txt").read_text()

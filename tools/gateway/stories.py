@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Runs the stories of the gateway with real clients. See scripts/dev gateway-test."""
 
-import argparse
 import os
 import sys
 
@@ -56,12 +55,10 @@ def perform(story, programs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--notibot", required=True)
+    parser = checks.parser(__doc__)
     parser.add_argument("--gateway", required=True)
     parser.add_argument("--short", action="store_true", help="without the long ones")
     parser.add_argument("--large", action="store_true", help="T23, T24 and T27 with 10 000 and 100 000 pushes")
-    parser.add_argument("--filter", default="", help="only those with this text in their name")
     options = parser.parse_args()
     if options.large:
         os.environ["NOTIBOT_LARGE"] = "1"

@@ -354,13 +354,8 @@ def main():
     parser.add_argument("rounds", type=int, help="how many commands are started")
     parser.add_argument("--seed", type=int, default=None, help="decides which, and when the signal comes")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
-    parser.add_argument(
-        "--limit",
-        type=float,
-        default=GONE_LIMIT_SECONDS,
-        metavar="SECONDS",
-        help="a command is gone so long after the signal; waiting for a processor is not counted, waiting for a disk is",
-    )
+    limit = "a command is gone so long after the signal; waiting for a disk is counted, for a processor is not"
+    parser.add_argument("--limit", type=float, default=GONE_LIMIT_SECONDS, metavar="SECONDS", help=limit)
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()

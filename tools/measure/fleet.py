@@ -50,17 +50,8 @@ def crowd(notibot, dev, boards, notifications):
     """The figures of that many boards in one process."""
     with tempfile.TemporaryDirectory(prefix="notibot-") as folder:
         start = time.perf_counter()
-        command = [
-            notibot,
-            "emulate",
-            "--count",
-            str(boards),
-            "--profile",
-            "bench",
-            "--json",
-            "--link",
-            f"{folder}/board",
-        ]
+        command = [notibot, "emulate", "--count", str(boards), "--profile", "bench", "--json"]
+        command += ["--link", f"{folder}/board"]
         with running(command, count=boards) as (emulator, devices):
             row = {"boards": boards, "startSeconds": round(time.perf_counter() - start, 3)}
             pid = emulator.pid
@@ -69,14 +60,8 @@ def crowd(notibot, dev, boards, notifications):
             time.sleep(IDLE_SECONDS)
             row["idleCPUPercent"] = round((processor_seconds(pid) - before) / IDLE_SECONDS * 100, 2)
             before = processor_seconds(pid)
-            done = subprocess.run(
-                [dev, "crowd", "--count", str(notifications), *(device["port"] for device in devices)],
-                stdout=subprocess.PIPE,
-                text=True,
-                timeout=RUN_SECONDS,
-                check=True,
-            )
-            row |= json.loads(done.stdout)
+            load = [dev, "crowd", "--count", str(notifications), *(device["port"] for device in devices)]
+            row |= json.loads(subprocess.run(load, stdout=subprocess.PIPE, timeout=RUN_SECONDS, check=True).stdout)
             row["emulatorCPUMicroseconds"] = round((processor_seconds(pid) - before) * 1e6 / notifications, 2)
             row["peakMB"] = round(memory_kib(pid, "VmHWM") / 1024, 1)
             row["peakMBPerBoard"] = round(row["peakMB"] / boards, 2)
@@ -85,10 +70,8 @@ def crowd(notibot, dev, boards, notifications):
 
 def medians(rows):
     """The medians of rounds; the peak is the highest."""
-    keys = [key for key in rows[0] if key != "peakMB"]
-    return {key: round(statistics.median(row[key] for row in rows), 3) for key in keys} | {
-        "peakMB": max(row["peakMB"] for row in rows)
-    }
+    found = {key: round(statistics.median(row[key] for row in rows), 3) for key in rows[0]}
+    return {**found, "peakMB": max(row["peakMB"] for row in rows)}
 
 
 class Lab:
@@ -113,11 +96,8 @@ class Lab:
     def start(self):
         hosts = [self.host(number) for number in range(EXPORTERS)]
         port = free_port()
-        self.environment = {
-            **os.environ,
-            "LG_COORDINATOR": f"127.0.0.1:{port}",
-            "PATH": f"{self.tools}:{os.environ['PATH']}",
-        }
+        path = f"{self.tools}:{os.environ['PATH']}"
+        self.environment = {**os.environ, "LG_COORDINATOR": f"127.0.0.1:{port}", "PATH": path}
         places = {}
         for host, (_, _, address, first, count) in enumerate(hosts):
             groups = {

@@ -4,7 +4,6 @@ coordinator, exporter, ser2net, and the emulator's pseudo-terminal as the board;
 of three. Verifies that the places are released at any end of notibot. `scripts/dev labgrid-test`
 starts it."""
 
-import argparse
 import json
 import os
 import pathlib
@@ -288,10 +287,7 @@ def the_driver_works_in_tests_of_labgrids_plugin(lab):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--notibot", required=True)
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     lab = Lab(os.path.abspath(options.notibot), os.path.dirname(os.path.abspath(sys.executable)))
     try:
         farm = labgrid_farm.Farm(lab)

@@ -2,7 +2,6 @@
 """Runs tests with the real pytest-embedded and the service `notibot` of the Python package, on
 emulators as the DUTs. `scripts/dev pytest-embedded-test` starts it."""
 
-import argparse
 import json
 import os
 import pathlib
@@ -184,10 +183,7 @@ def a_missing_port_is_one_line(notibot, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--notibot", required=True)
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     results = []
     for one in checks.chosen(check, options.filter):
         with tempfile.TemporaryDirectory(prefix="notibot-embedded-") as folder:

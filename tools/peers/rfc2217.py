@@ -2,7 +2,6 @@
 """Tests client and server of RFC 2217 against other implementations: pyserial's client, its server,
 ser2net, esptool. Prints the result of each check. `scripts/dev rfc2217-peers` starts it."""
 
-import argparse
 import contextlib
 import json
 import os
@@ -237,10 +236,7 @@ PROGRAMS = {}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--notibot", required=True)
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
+    options = checks.parser(__doc__).parse_args()
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     PROGRAMS.update(notibot=options.notibot, ser2net=shutil.which("ser2net", path=path))
     return checks.finish([checks.perform(one) for one in checks.chosen(check, options.filter)])

@@ -12,8 +12,7 @@ import sys
 import time
 
 from tools.checks import Failure, expect, wait_for
-from tools.emulator import Emulator
-from tools.usb.world import VHCI, Program
+from tools.usb.world import VHCI, Board, Program
 
 KINDS = ("jtag", "cp2102", "ftdi")
 # Ends a hang; no verdict depends on it.
@@ -92,13 +91,11 @@ class Crowd:
 
 def bench(notibot):
     """Throughput and round trips of one board on each driver."""
-    program, crowd = Program(notibot), Crowd(notibot, 1)
+    program = Program(notibot)
     for kind in KINDS:
-        with Emulator(notibot, "--usbip-attach", "--usb", kind, "--profile", "bench") as emulator:
-            wait_for(crowd.ports, "the port", PLUG_SECONDS)
+        with Board(program, kind, "0001", "--profile", "bench") as board:
             size = ("--count", "3000", "--trips", "200", "--text-bytes", "400", "--timeout", "60")
-            found = json.loads(program.run("bench", "-p", emulator.port, *size, "--json", limit=PLUG_SECONDS))
-        wait_for(lambda: not crowd.usb_ports(), "the port is gone", PLUG_SECONDS)
+            found = json.loads(program.run("bench", "-p", board.path(), *size, "--json", limit=PLUG_SECONDS))
         row = {"driver": kind, "KiBPerSecond": round(found["bytesPerSecond"] / 1024)}
         row["roundTripP50Ms"] = round(found["roundTripMicroseconds"]["p50"] / 1000, 2)
         print(json.dumps(row), flush=True)

@@ -115,13 +115,13 @@ class Loop:
             self.send(forward, 2)
             self.lines.forget()
             start = time.monotonic()
-            self.ask(control, "unplug")
+            control.must(command="unplug")
             self.times["noticed"].append(self.lines.wait("down", lambda event: event[0] == "down")[3] - start)
             gone = self.lines.wait("the removal", lambda event: event[:3] == ("UDEV", "remove", name))
             self.times["gone"].append(gone[3] - start)
             self.send(forward, 1)
             self.lines.forget()
-            self.ask(control, "plug")
+            control.must(command="plug")
             node = self.lines.wait("a node", lambda event: event[:2] == ("KERNEL", "add"))
             link = self.lines.wait("by-id", lambda event: event[:2] == ("UDEV", "add"))
             session = self.lines.wait("a session", lambda event: event[0] == "up")
@@ -136,12 +136,6 @@ class Loop:
         finally:
             if held is not None:
                 os.close(held)
-
-    @staticmethod
-    def ask(control, command):
-        answer = control.ask(command=command)
-        if not answer["ok"]:
-            raise Failure(f"{command}: {answer['error']}")
 
     def run(self, cycles, progress):
         words = ["stdbuf", "-oL", "udevadm", "monitor", "--kernel", "--udev", "--subsystem-match=tty"]
@@ -186,7 +180,7 @@ def main():
             loop = Loop(options.notibot, driver, folder)
             try:
                 shown = loop.run(options.cycles, progress_of(f"hotplug-loop: {driver}", options.cycles))
-            except Failure as failure:
+            except (Failure, AssertionError) as failure:
                 sys.exit(f"hotplug-loop: {driver}: {failure}")
         entry = {
             "driver": driver,

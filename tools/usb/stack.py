@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Runs the stories of the kernel's USB stack; inside the guest. See scripts/dev usb-stack."""
 
-import argparse
 import os
 import sys
 from xml.etree import ElementTree
@@ -35,9 +34,7 @@ def write_junit(path, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="scripts/dev usb-stack", description=__doc__)
-    parser.add_argument("--notibot", required=True)
-    parser.add_argument("--filter", default="", help="only those with this text in their name")
+    parser = checks.parser(__doc__)
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--short", action="store_true", help="without the long ones, in a minute")
     extent.add_argument("--suite", action="store_true", help="the conformance suite through each driver instead")

@@ -126,11 +126,11 @@ class Board(Emulator):
         return next(iter(wait_for(lambda: self.paths() - self.others, "the port")))
 
     def unplug(self):
-        expect(self.control.ask(command="unplug")["ok"], "it cannot be unplugged")
+        self.control.must(command="unplug")
         wait_for(lambda: self.paths() <= self.others, "the port is gone")
 
     def plug(self):
-        expect(self.control.ask(command="plug")["ok"], "it cannot be plugged in")
+        self.control.must(command="plug")
         return self.path()
 
     def must_run_on(self):

@@ -71,11 +71,8 @@ def refused():
     yield from refused_strings()
     yield from refused_numbers()
     for key in SAMPLE:
-        yield (
-            f"{key} is missing",
-            compact({name: value for name, value in SAMPLE.items() if name != key}),
-            "missingKey",
-        )
+        others = {name: value for name, value in SAMPLE.items() if name != key}
+        yield f"{key} is missing", compact(others), "missingKey"
         yield f"{key} twice", member(f'"{key}":' + json.dumps(SAMPLE[key])), "repeatedKey"
         for other in ("null", "true", "[]", "{}", "1" if key != "timestamp" else '"1"'):
             yield f"{key} is {other}", raw(key, other), "wrongType"
@@ -200,21 +197,20 @@ def written(name, app, title, text, timestamp=1234567890):
     before = [app, title, text]
     app, title = cut(app, 64, plain), cut(title, 128, plain)
 
+    def joined(*fields):
+        return dict(zip(SAMPLE, [*map("".join, fields), timestamp], strict=True))
+
     def size(*fields):
-        return len(
-            compact(dict(zip(SAMPLE, ["".join(field) for field in fields] + [timestamp], strict=False))).encode()
-        )
+        return len(compact(joined(*fields)).encode())
 
     text = cut(text, 512 - size(app, title, []), escaped)
     title = cut(title, 512 - size(app, [], text), escaped)
-    result = compact(dict(zip(SAMPLE, ["".join(app), "".join(title), "".join(text), timestamp], strict=False)))
-    assert len(result.encode()) <= 512, name
-    fields = dict(zip(SAMPLE, ["".join(field) for field in before] + [timestamp], strict=False))
+    assert size(app, title, text) <= 512, name
     return {
         "name": name,
         "source": "python json.dumps; characters given as lists",
-        "write": fields,
-        "json": result.encode().hex(),
+        "write": joined(*before),
+        "json": compact(joined(app, title, text)).encode().hex(),
         "isCut": [app, title, text] != before,
     }
 
@@ -224,13 +220,8 @@ def all_written():
     room = 512 - len(with_(text=""))
     yield written("the sample", app, title, list("See you tomorrow!"))
     yield written("empty", [], [], [], 0)
-    yield written(
-        "every control character",
-        app,
-        title,
-        [chr(code) for code in range(1, 32)] + ["\x7f", '"', "\\", "/", "\u2028"],
-        4294967295,
-    )
+    controls = [chr(code) for code in range(1, 32)] + ["\x7f", '"', "\\", "/", "\u2028"]
+    yield written("every control character", app, title, controls, 4294967295)
     yield written("text that just fits", app, title, ["x"] * room)
     yield written("text one byte too long", app, title, ["x"] * (room + 1))
     yield written("text of quotes that just fit", app, title, ['"'] * (room // 2))
@@ -255,16 +246,9 @@ def all_written():
 
 
 def vectors():
-    return (
-        list(taken())
-        + [
-            {
-                "name": name,
-                "source": "RFC 8259; PROTOCOL.md NTF-1 to NTF-4",
-                "json": (text if isinstance(text, bytes) else text.encode()).hex(),
-                "refused": reason,
-            }
-            for name, text, reason in refused()
-        ]
-        + list(all_written())
-    )
+    source = "RFC 8259; PROTOCOL.md NTF-1 to NTF-4"
+    yield from taken()
+    for name, text, reason in refused():
+        json_hex = (text if isinstance(text, bytes) else text.encode()).hex()
+        yield {"name": name, "source": source, "json": json_hex, "refused": reason}
+    yield from all_written()
