@@ -21,8 +21,6 @@ def commands(notibot: str) -> str:
         expect("the answer", bench.succeeds("send", "-p", named, "text"), "accepted\n")
         expect("the count", bench.succeeds("count", "-p", addressed), "1\n")
         expect("the event of it", watch.line(), {"event": "count", "count": 1})
-        report = json.loads(bench.succeeds("bench", "-p", named, "--count", f"{WRITES}", "--trips", "0", "--json"))
-        expect("the accepted notifications", report["accepted"], WRITES)
         bench.emulator.stop()
         lost = watch.line()
         expect("the event of the loss", lost["event"], "disconnected")
@@ -33,6 +31,8 @@ def commands(notibot: str) -> str:
             ({"event": "reconnected"}, {"event": "count", "count": 0}),
         )
         bench.fails(13, "look for it: notibot devices --ble", "count", "-p", addressed)
+        report = json.loads(bench.succeeds("bench", "-p", named, "--count", f"{WRITES}", "--trips", "0", "--json"))
+        expect("the accepted notifications", report["accepted"], WRITES)
         return lost["reason"]
 
 

@@ -39,14 +39,19 @@ nonisolated(unsafe) private let activeNumber: UnsafePointer<Int32> = {
 
 func mutantBool(_ number: Int32, _ value: Bool) -> Bool { activeMutant == number ? !value : value }
 """
-COMPARING = {"<": ("<=", "!="), "<=": ("<", "=="), ">": (">=", "!="), ">=": (">", "=="), "==": ("!=",), "!=": ("==",)}
-ADDING = {"+": ("-",), "-": ("+",)}
-WRAPPING = {"&+": ("&-",), "&-": ("&+",)}
-MULTIPLYING = {"*": ("+",), "/": ("*",), "%": ("/",)}
-BITS = {"&": ("|",), "|": ("&",), "^": ("|",)}
-SHIFTS = {"<<": (">>",), ">>": ("<<",)}
-LOGIC = {"&&": ("||",), "||": ("&&",)}
-ASSIGNING = {"+=": ("-=", "="), "-=": ("+=", "=")}
+# What the operators of each kind become.
+KINDS = {
+    "compare": {"<": ("<=", "!="), "<=": ("<", "=="), ">": (">=", "!="), ">=": (">", "==")},
+    "equal": {"==": ("!=",), "!=": ("==",)},
+    "add": {"+": ("-",), "-": ("+",)},
+    "wrap": {"&+": ("&-",), "&-": ("&+",)},
+    "multiply": {"*": ("+",), "/": ("*",), "%": ("/",)},
+    "bits": {"&": ("|",), "|": ("&",), "^": ("|",)},
+    "shift": {"<<": (">>",), ">>": ("<<",)},
+    "logic": {"&&": ("||",), "||": ("&&",)},
+    "assign": {"+=": ("-=", "="), "-=": ("+=", "=")},
+}
+OPERATORS = {symbol: (kind, others) for kind, table in KINDS.items() for symbol, others in table.items()}
 SIGN = re.compile(r"(?<=\s)(<=|>=|==|!=|<<|>>|&&|\|\||&\+|&-|\+=|-=|[-<>+*/%&|^])(?=\s)")
 TOKEN = re.compile(
     r'(?P<string>"""(?:.|\n)*?"""|#"(?:.|\n)*?"#|"(?:[^"\\\n]|\\\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\\.)*")'
@@ -104,23 +109,9 @@ def sites(text):
         line = plain[begin : plain.find("\n", match.end())]
         if before.endswith(("func", "operator")) or (HEAD.match(line) and "{" not in line[: match.start() - begin]):
             continue
-        if symbol in ("==", "!=") and after.startswith("nil"):
-            kind, others = "nil", COMPARING[symbol]
-        else:
-            kind, others = next(
-                (kind, table[symbol])
-                for kind, table in (
-                    ("compare" if symbol not in ("==", "!=") else "equal", COMPARING),
-                    ("add", ADDING),
-                    ("wrap", WRAPPING),
-                    ("multiply", MULTIPLYING),
-                    ("bits", BITS),
-                    ("shift", SHIFTS),
-                    ("logic", LOGIC),
-                    ("assign", ASSIGNING),
-                )
-                if symbol in table
-            )
+        kind, others = OPERATORS[symbol]
+        if kind == "equal" and after.startswith("nil"):
+            kind = "nil"
         becomes = [(f"{symbol} becomes {other}", other) for other in others]
         literal = re.match(r"[0-9][0-9_]*\b(?![.(])", after)
         if kind == "add" and literal:
