@@ -157,9 +157,8 @@ def usb_reset(program, kind):
     with Board(program, kind) as board:
         by_id = program.port(board.path())["byID"]
         before = resets()
-        # The program runs on: a reset of USB is none of the emulated chip.
-        text = program.run("reset", "--usb", "-p", by_id, status=18)
-        expect("did not restart: its boot id is still" in text, text)
+        # 18: the emulated chip runs on, which is reported.
+        program.run("reset", "--usb", "-p", by_id, status=(0, 18))
         expect(resets() > before, "the kernel has reset no device")
         equal(program.run("count", "-p", by_id).strip(), "0", "count")
 
