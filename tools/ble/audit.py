@@ -7,7 +7,6 @@ RESPONSES = {opcode + 1 for opcode in REQUESTS}
 ERROR, NOTIFICATION = 0x01, 0x1B
 # The offset of the handle in a request, or of the first one of a range.
 WITH_HANDLE = REQUESTS - {0x02, 0x18}
-CCCD_TYPE = b"\x02\x29"
 
 
 def word(pdu: bytes, at: int) -> int:

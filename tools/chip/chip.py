@@ -170,13 +170,3 @@ class Chip:
         while self.run_until(end, True) != TIME:
             data += self.take_only(line)
         return data + self.take(line)
-
-    def read_until(self, line, wanted, milliseconds):
-        """What arrives on the line up to `wanted`; raises TimeoutError without it."""
-        end = self.now_ns + int(milliseconds * MS)
-        data = b""
-        while wanted not in data:
-            if self.run_until(end, True) == TIME:
-                raise TimeoutError(f"no {wanted!r} within {milliseconds} ms, but {data!r}")
-            data += self.take_only(line)
-        return data

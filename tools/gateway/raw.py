@@ -24,20 +24,17 @@ class Reply:
 class RawClient:
     """One connection. Nothing of what it sends is checked or corrected."""
 
-    def __init__(self, world, alpn=False, timeout=60):
-        self.world, self.timeout = world, timeout
-        self.tls = world.tls()
-        if alpn:
-            self.tls.set_alpn_protocols(["h2"])
+    def __init__(self, world):
+        self.world = world
         self.replies = {}
         self.goaway = None
         self.is_closed = False
         self.unread = b""
 
     def __enter__(self):
-        plain = socket.create_connection(("127.0.0.1", self.world.apns_port), timeout=self.timeout)
+        plain = socket.create_connection(("127.0.0.1", self.world.apns_port), timeout=60)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket = self.tls.wrap_socket(plain, server_hostname="127.0.0.1")
+        self.socket = self.world.tls().wrap_socket(plain, server_hostname="127.0.0.1")
         self.connection = h2.connection.H2Connection(
             config=h2.config.H2Configuration(
                 client_side=True, validate_outbound_headers=False, normalize_outbound_headers=False
@@ -58,14 +55,12 @@ class RawClient:
             except OSError:
                 self.is_closed = True
 
-    def open(self, headers, token=None, is_end=False):
+    def open(self, headers, token=None):
         stream = self.connection.get_next_available_stream_id()
         token = token or next(iter(self.world.tokens.values()))
         path = b"/3/device/" + (token if isinstance(token, bytes) else token.encode())
         self.replies[stream] = Reply()
-        self.connection.send_headers(
-            stream, [(":method", "POST"), (":scheme", "https"), (":path", path), *headers], end_stream=is_end
-        )
+        self.connection.send_headers(stream, [(":method", "POST"), (":scheme", "https"), (":path", path), *headers])
         return stream
 
     def start(self, body, is_end=True):

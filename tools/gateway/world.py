@@ -81,11 +81,11 @@ class Sender:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode()
 
-    def token(self, age=0, algorithm="ES256", key=None, headers=(), claims=()):
+    def token(self, age=0, headers=(), claims=()):
         return jwt.encode(
             {"iss": self.team, "iat": int(time.time()) - age, **dict(claims)},
-            key or self.key,
-            algorithm=algorithm,
+            self.key,
+            algorithm="ES256",
             headers={"kid": self.key_id, **dict(headers)},
         )
 
@@ -286,15 +286,13 @@ class World:
             equal(answer.headers.get("apns-id"), headers["apns-id"].decode(), "the echoed apns-id")
         return answer
 
-    def aioapns(self, topic=DAYLY, **options):
+    def aioapns(self, topic=DAYLY):
         """A client of aioapns 4.0; only the host's name and port are replaced."""
 
         class Gateway(APNsProductionClientProtocol):
             APNS_SERVER, APNS_PORT = "127.0.0.1", self.apns_port
 
-        client = aioapns.APNs(
-            key=self.sender.pem, key_id=KEY_ID, team_id=TEAM, topic=topic, ssl_context=self.tls(), **options
-        )
+        client = aioapns.APNs(key=self.sender.pem, key_id=KEY_ID, team_id=TEAM, topic=topic, ssl_context=self.tls())
         client.pool.protocol_class = Gateway
         return client
 
