@@ -242,9 +242,9 @@ def an_exporter_that_disappears_is_an_error_of_its_board(farm):
     return f"{errors[-1]}; then: {said}"
 
 
+# The last one, because nothing works afterwards.
 @check
 def a_lost_coordinator_ends_all_in_time(farm):
-    """The last check."""
     controls = [Control(f"{farm.control}#{number + 1}") for number in range(BOARDS)]
     before = [control.stats()["acceptedCount"] for control in controls]
     process = farm.started("soak", "--all", "-p", EVERY, "--duration", "12")
