@@ -188,13 +188,8 @@ def t44_kills(programs):
             wait_for(lambda n=step: decided(answers, n), f"the decision of step {step}")
             wait_for(lambda: not world.status()["decisions"], "its end")
             world.kill()
-        equal(len(answers.accepted), 14, "decisions")
-        equal(
-            sorted(content["fields"]["requestId"] for content in answers.accepted.values()),
-            sorted(f"approval-{step}" for step in range(1, 15)),
-            "their requests",
-        )
-        expect(len(backend.requests) >= 14, "callbacks")
+        found = sorted(content["fields"]["requestId"] for content in answers.accepted.values())
+        equal(found, sorted(f"approval-{step}" for step in range(1, 15)), "the decisions")
 
 
 def decided(answers, number):

@@ -121,15 +121,8 @@ class KillLoop:
         self.is_plugged = True
         self.faults = "off"
         self.next_step = 1
-        self.counts = {
-            "killsAtRandom": 0,
-            "killsAtSteps": 0,
-            "highestStep": 0,
-            "stepsNotReached": 0,
-            "reboots": 0,
-            "unplugs": 0,
-            "faultyLines": 0,
-        }
+        lives = ("killsAtRandom", "killsAtSteps", "highestStep", "stepsNotReached")
+        self.counts = dict.fromkeys((*lives, "reboots", "unplugs", "faultyLines"), 0)
 
     # What the display has, and what the journal has.
 

@@ -73,18 +73,8 @@ class Ledger:
         # By number: how often it was reported delivered, and how it was reported to have left.
         self.deliveries = {}
         self.ended = {}
-        self.counts = {
-            "notifications": 0,
-            "updates": 0,
-            "removals": 0,
-            "dismissals": 0,
-            "submittedAgain": 0,
-            "withKey": 0,
-            "retriedWithKey": 0,
-            "duplicates": 0,
-            "lost": 0,
-            "doubled": 0,
-        }
+        changes = ("notifications", "updates", "removals", "dismissals", "submittedAgain")
+        self.counts = dict.fromkeys((*changes, "withKey", "retriedWithKey", "duplicates", "lost", "doubled"), 0)
         self.findings = []
 
     def complain(self, text):
@@ -98,11 +88,7 @@ class Ledger:
     def draw(self, size, is_full):
         submissions = []
         for _ in range(size):
-            idle = [
-                notification
-                for notification in self.notifications
-                if notification.state == "live" and not notification.is_busy
-            ]
+            idle = [found for found in self.notifications if found.state == "live" and not found.is_busy]
             draw = self.random.random()
             if idle and draw < (0.6 if is_full else 0.12):
                 submissions.append(Submission("remove", self.random.choice(idle)))
@@ -243,10 +229,8 @@ class Ledger:
 
     def dismissible(self, content):
         serial = int(content["title"].split(".")[0])
-        notification = self.notifications[serial]
-        return (
-            notification if notification.state == "live" and not notification.is_busy and notification.number else None
-        )
+        found = self.notifications[serial]
+        return found if found.state == "live" and not found.is_busy and found.number else None
 
     def note_dismissal(self, notification):
         notification.state = "dismissed"
