@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Flash and RAM that the reference firmware takes on rv32imc, part by part, against its budget.
+"""Flash and RAM that the reference firmware takes on rv32imc, part by part, against its budget, and
+the instructions per notification, as qemu-riscv32 counts them.
 
 Sizes are those of a linked image, in which the linker has halved most calls and dropped unused
 functions. RAM is the structs and buffers themselves, as the compiler lays them out on the target,
@@ -14,6 +15,8 @@ import tempfile
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[1] / "firmware-fixtures/core"
+COST = Path(__file__).with_name("firmware_cost.c")
+TRACED_NOTIFICATIONS = 16
 FLASH_BUDGET_BYTES = 8 * 1024
 RAM_BUDGET_BYTES = 6 * 1024
 COMPILER = "riscv64-unknown-elf-gcc"
@@ -60,23 +63,58 @@ def run(*command):
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
 
 
-def flash_bytes(options, folder):
-    """By file of the core, without its ending."""
-    (folder / "image.c").write_text(IMAGE)
+def link(options, folder, *sources):
+    """The sections that the linker kept: address, size and object file."""
     objects = []
-    for source in [*sorted((CORE / "src").glob("*.c")), folder / "image.c"]:
+    for source in [*sorted((CORE / "src").glob("*.c")), *sources]:
         objects.append(folder / (source.stem + ".o"))
         run(COMPILER, *FLAGS, *options, "-c", source, "-o", objects[-1])
     linker_map = folder / "map"
     linking = ["-nostartfiles", "-Wl,--no-warn-rwx-segments", "-Wl,--gc-sections", f"-Wl,-Map={linker_map}"]
     run(COMPILER, *FLAGS, *options, *linking, *objects, "-o", folder / "image.elf")
     kept = linker_map.read_text().split("Linker script and memory map")[1]
+    sections = re.findall(r"^ \.(?:text|s?rodata)\S*\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+\S*?([\w-]+)\.o\)?$", kept, re.M)
+    return [(int(address, 16), int(size, 16), name) for address, size, name in sections]
+
+
+def flash_bytes(options, folder):
+    """By file of the core, without its ending."""
+    (folder / "image.c").write_text(IMAGE)
     sizes = {}
-    for size, name in re.findall(
-        r"^ \.(?:text|s?rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/(nb_\w+)\.o$", kept, re.M
-    ):
-        sizes[name] = sizes.get(name, 0) + int(size, 16)
+    for _, size, name in link(options, folder, folder / "image.c"):
+        if name.startswith("nb_"):
+            sizes[name] = sizes.get(name, 0) + size
     return sizes
+
+
+def instructions(options, folder):
+    """Per notification, by file of the core; those of the C library are in `library`."""
+    sections = link(options, folder, COST)
+    symbols = dict(line.split()[::-2] for line in run("riscv64-unknown-elf-nm", folder / "image.elf").splitlines())
+    owners = {pc: name for start, size, name in sections for pc in range(start, start + size, 2)}
+    count, begin, end = (int(symbols[f"{mark}_cost"], 16) for mark in ("count", "begin", "end"))
+    command = ["qemu-riscv32", "-singlestep", "-d", "exec,nochain", folder / "image.elf"]
+    counts, has_begun, counter = {}, False, None
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
+        for line in program.stderr:  # Trace 0: 0x7f85238000c0 [00000000/10003c2e/00107600/00000201]
+            pc = int(line.split("/", 2)[1], 16)
+            if pc == count:
+                has_begun = True
+            elif pc == begin and has_begun:
+                counter = counts
+            elif pc == end:
+                counter = None
+            elif counter is not None:
+                counter[pc] = counter.get(pc, 0) + 1
+    if program.returncode != 0:
+        sys.exit(f"the traced program ended with {program.returncode}")
+    sums = {}
+    for pc, number in counts.items():
+        owner = owners.get(pc, "library")
+        if owner != COST.stem:
+            owner = owner if owner.startswith("nb_") else "library"
+            sums[owner] = sums.get(owner, 0) + number / TRACED_NOTIFICATIONS
+    return sums
 
 
 def memory_bytes(sizes, folder):
@@ -102,6 +140,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         flash = {way: by_part(flash_bytes(options, folder)) for way, options in WAYS.items()}
+        cost = {way: instructions(options, folder) for way, options in WAYS.items()}
         memory, store = memory_bytes(MEMORY, folder), memory_bytes(STORE, folder)
     for way, parts in flash.items():
         print(f"flash, {way}")
@@ -109,6 +148,12 @@ def main():
             print(f"  {part:44} {size:6}")
         total = sum(parts[part] for part in BUDGETED)
         print(f"  {'codec, link and attribute server':44} {total:6} of {FLASH_BUDGET_BYTES}")
+    for way, files in cost.items():
+        print(f"instructions per notification of 119 bytes, {way}")
+        library = files.pop("library", 0)
+        for part, number in [*by_part(files).items(), ("library: memcpy, save and restore", library)]:
+            print(f"  {part:44} {number:6.0f}")
+        print(f"  {'together':44} {sum(files.values()) + library:6.0f}")
     print("RAM, window 4")
     for part, size in memory.items():
         print(f"  {part:44} {size:6}")

@@ -109,7 +109,7 @@ elif wants fuzz; then
 fi
 
 if wants size; then
-  title "size: rv32imc, -Os, window 4"
-  require_packages gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf python3
+  title "size: rv32imc, -Os, window 4, and instructions"
+  require_packages gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf python3 qemu-user
   python3 -m tools.firmware_size
 fi
