@@ -6,6 +6,12 @@
 #define CRC_RESIDUE 0x2144DF1Cu /* the CRC-32 of anything that ends with its own CRC-32 */
 #define EARLY_BYTES 3u       /* decoded ones that show whether it can be a frame (FRM-7) */
 
+/* Bit 2 * type + direction of each kind of frame (FRM-7). */
+#define FROM_HOST(type) (1u << 2 * (type))
+#define FROM_DEVICE(type) (2u << 2 * (type))
+#define KINDS \
+  (FROM_DEVICE(NB_HELLO) | FROM_HOST(NB_SYN) | FROM_DEVICE(NB_SYNACK) | (FROM_HOST(NB_FIN + 1) - FROM_HOST(NB_DATA)))
+
 enum decoder_state {
   STATE_CANDIDATE, /* between two zeros, and possibly a frame */
   STATE_TEXT,      /* text up to the next zero (FRM-10) */
@@ -24,7 +30,7 @@ static NB_NOINLINE void begin(nb_decoder_t *decoder, enum decoder_state next) {
   decoder->left = 0;
 }
 
-static enum nb_received hand_text(nb_decoder_t *decoder, enum decoder_state next) {
+static NB_NOINLINE enum nb_received hand_text(nb_decoder_t *decoder, enum decoder_state next) {
   decoder->text = decoder->bytes;
   decoder->text_length = decoder->length;
   decoder->counters.text_bytes += decoder->length;
@@ -49,20 +55,16 @@ static void decode(nb_decoder_t *decoder, uint8_t byte) {
 /* FRM-7 */
 static bool is_possible(const nb_decoder_t *decoder) {
   if (decoder->decoded == 0) return true;
-
-  unsigned type = decoder->frame[0] >> 4;
-  bool from_device = (decoder->frame[0] & 8) != 0;
-  if (type < NB_HELLO || type > NB_FIN) return false;
-  if (type == NB_SYN && from_device) return false;
-  if ((type == NB_HELLO || type == NB_SYNACK) && !from_device) return false;
-  return decoder->decoded < 3 || nb_get_u16le(decoder->frame + 1) <= NB_PAYLOAD_MAX;
+  if ((KINDS >> (decoder->frame[0] >> 3) & 1) == 0) return false;
+  unsigned length = decoder->frame[1] | (unsigned)decoder->frame[2] << 8;
+  return decoder->decoded < 3 || length <= NB_PAYLOAD_MAX;
 }
 
-static void read_header(const uint8_t *bytes, nb_header_t *header) {
+static void read_header(const uint8_t *bytes, nb_header_t *header, uint32_t length) {
   header->type = bytes[0] >> 4;
   header->from_device = bytes[0] >> 3 & 1;
   header->channel = bytes[0] & 7;
-  header->length = nb_get_u16le(bytes + 1);
+  header->length = length;
   header->session = nb_get_u16le(bytes + 3);
   header->seq = bytes[5];
   header->ack = bytes[6];
@@ -70,11 +72,11 @@ static void read_header(const uint8_t *bytes, nb_header_t *header) {
 }
 
 /* The zero after a candidate was received. */
-static enum nb_received finish(nb_decoder_t *decoder) {
+static NB_NOINLINE enum nb_received finish(nb_decoder_t *decoder) {
   const uint8_t *frame = decoder->frame;
   uint32_t decoded = decoder->decoded;
-  bool is_whole = decoder->left == 0 && decoded >= NB_FRAME_MIN && decoded <= NB_FRAME_MAX;
-  if (!is_whole || nb_get_u16le(frame + 1) != decoded - NB_FRAME_MIN) {
+  /* A length in the header is at most NB_PAYLOAD_MAX (is_possible), and that of a short frame is below 0. */
+  if (decoder->left > 0 || nb_get_u16le(frame + 1) != decoded - NB_FRAME_MIN) {
     decoder->counters.malformed++;
     return hand_text(decoder, STATE_CANDIDATE);
   }
@@ -84,7 +86,7 @@ static enum nb_received finish(nb_decoder_t *decoder) {
   }
 
   begin(decoder, STATE_CANDIDATE);
-  read_header(frame, &decoder->header);
+  read_header(frame, &decoder->header, decoded - NB_FRAME_MIN);
   if (decoder->header.from_device == decoder->is_device) {
     decoder->counters.echoes++;
     return NB_RECEIVED_NOTHING;

@@ -12,8 +12,8 @@ static bool is_valid(const nb_config_t *config) {
   bool has_keys = (config->features & NB_FEATURE_KEYS) != 0;
   bool has_sync = (config->features & NB_FEATURE_SYNC) != 0;
   if ((config->features & NB_FEATURE_ACTIONS) != 0 && !has_sync) return false;
-  if (config->frames < 2 || config->frames > NB_FRAMES_MAX) return false;
-  if (config->requests < 1 || config->requests > config->frames / 2) return false; /* so at most 32 */
+  if (config->frames > NB_FRAMES_MAX) return false;
+  if (config->requests < 1 || config->requests > config->frames / 2) return false; /* so 1-32, and 2 frames or more */
   if (config->mtu < NB_MTU_MIN || config->mtu > NB_MTU_MAX) return false;
   if ((has_sync && !has_keys) || (has_keys && config->is_firmware_mode)) return false;
   if (config->rx_queue == NULL || config->rx_queue_bytes < NB_RX_QUEUE_MIN) return false;
@@ -55,8 +55,9 @@ static void take(nb_device_t *device, enum nb_received received) {
 }
 
 void nb_device_receive(nb_device_t *device, uint8_t byte, uint32_t now_ms) {
-  tick(device, now_ms);
-  take(device, nb_decoder_receive(&device->decoder, byte, now_ms));
+  if (now_ms != device->now_ms) tick(device, now_ms); /* most bytes arrive in the millisecond of another */
+  enum nb_received received = nb_decoder_receive(&device->decoder, byte, now_ms);
+  if (received != NB_RECEIVED_NOTHING) take(device, received);
 }
 
 void nb_device_poll(nb_device_t *device, uint32_t now_ms) {

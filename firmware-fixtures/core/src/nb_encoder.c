@@ -1,55 +1,43 @@
 /* Frames to bytes: COBS over header, payload and CRC-32 (FRM-1 to FRM-5). */
 #include "nb_internal.h"
 
-#define BLOCK_MAX 255u /* a code byte and 254 data bytes (FRM-2) */
-
-typedef struct nb_encoder {
-  uint8_t *at;          /* where the next byte goes */
-  uint8_t *code;        /* the code byte of the open block */
-  bool is_full;         /* the block has 254 bytes: a new one begins only if more follows */
-} nb_encoder_t;
-
-static void open_block(nb_encoder_t *encoder) {
-  encoder->code = encoder->at++;
-  *encoder->code = 1;
-  encoder->is_full = false;
-}
-
-static void put(nb_encoder_t *encoder, const uint8_t *bytes, size_t length) {
-  for (const uint8_t *end = bytes + length; bytes < end; bytes++) {
-    if (encoder->is_full) open_block(encoder);
-    if (*bytes == 0) {
-      open_block(encoder);
-      continue;
-    }
-    *encoder->at++ = *bytes;
-    ++*encoder->code;
-    encoder->is_full = *encoder->code == BLOCK_MAX;
-  }
-}
+#define BLOCK_MAX 255 /* a code byte and 254 data bytes (FRM-2) */
 
 int nb_frame_encode(const nb_header_t *header, const uint8_t *payload, uint8_t *out, size_t size) {
-  uint8_t head[8];
-  uint8_t tail[4];
-  size_t decoded = (size_t)header->length + NB_FRAME_MIN;
+  size_t length = header->length;
+  size_t decoded = length + NB_FRAME_MIN;
+  size_t codes = (decoded + 253) / 254; /* at worst one code byte for each 254 bytes begun (FRM-2) */
+  if (length > NB_PAYLOAD_MAX || size < 2 + decoded + codes) return NB_ERROR_SIZE;
 
-  /* Two zeros and, at worst, one code byte for each 254 bytes begun (FRM-2). */
-  if (header->length > NB_PAYLOAD_MAX || size < 2 + decoded + (decoded + 253) / 254) return NB_ERROR_SIZE;
+  /* The frame is made at the end of its room, and encoded to the front: `at` never overtakes `from`. */
+  uint8_t *from = out + 1 + codes;
+  const uint8_t *end = from + decoded;
+  from[0] = (uint8_t)(header->type << 4 | header->from_device << 3 | (header->channel & 7));
+  nb_put_u16le(from + 1, header->length);
+  nb_put_u16le(from + 3, header->session);
+  from[5] = (uint8_t)header->seq;
+  from[6] = (uint8_t)header->ack;
+  from[7] = (uint8_t)header->credit;
+  if (length > 0) memcpy(from + 8, payload, length);
+  nb_put_u32le(from + 8 + length, nb_crc32(0, from, 8 + length));
 
-  head[0] = (uint8_t)(header->type << 4 | header->from_device << 3 | (header->channel & 7));
-  nb_put_u16le(head + 1, header->length);
-  nb_put_u16le(head + 3, header->session);
-  head[5] = (uint8_t)header->seq;
-  head[6] = (uint8_t)header->ack;
-  head[7] = (uint8_t)header->credit;
-  nb_put_u32le(tail, nb_crc32(nb_crc32(0, head, sizeof head), payload, header->length));
-
-  nb_encoder_t encoder = {.at = out};
-  *encoder.at++ = 0;
-  open_block(&encoder);
-  put(&encoder, head, sizeof head);
-  put(&encoder, payload, header->length);
-  put(&encoder, tail, sizeof tail);
-  *encoder.at++ = 0;
-  return (int)(encoder.at - out);
+  uint8_t *at = out;
+  *at++ = 0;
+  uint8_t *code = at++;
+  for (; from < end; from++) {
+    uint8_t byte = *from;
+    if (at - code == BLOCK_MAX) { /* a full block ends only if more follows */
+      *code = BLOCK_MAX;
+      code = at++;
+    }
+    if (byte != 0) {
+      *at++ = byte;
+    } else {
+      *code = (uint8_t)(at - code);
+      code = at++;
+    }
+  }
+  *code = (uint8_t)(at - code);
+  *at++ = 0;
+  return (int)(at - out);
 }

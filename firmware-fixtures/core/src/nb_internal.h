@@ -240,8 +240,8 @@ typedef struct nb_span {
 bool nb_json_skip_space(nb_cursor_t *cursor); /* false at the end */
 bool nb_json_take(nb_cursor_t *cursor, uint8_t byte); /* after white space */
 bool nb_json_string(nb_cursor_t *cursor, nb_span_t *span);
-bool nb_json_number(nb_cursor_t *cursor, nb_span_t *span);
 bool nb_json_value(nb_cursor_t *cursor);
+unsigned nb_json_digit(nb_cursor_t *cursor); /* a digit, and moves past it; above 9: there is none */
 
 /* Unescapes a valid string byte by byte. */
 typedef struct nb_unescape {

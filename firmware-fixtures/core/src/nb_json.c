@@ -12,10 +12,15 @@ bool nb_json_skip_space(nb_cursor_t *cursor) {
   return false;
 }
 
-bool nb_json_take(nb_cursor_t *cursor, uint8_t byte) {
-  if (!nb_json_skip_space(cursor) || *cursor->at != byte) return false;
+static bool take_next(nb_cursor_t *cursor, uint8_t byte) {
+  if (cursor->at == cursor->end || *cursor->at != byte) return false;
   cursor->at++;
   return true;
+}
+
+bool nb_json_take(nb_cursor_t *cursor, uint8_t byte) {
+  (void)nb_json_skip_space(cursor);
+  return take_next(cursor, byte);
 }
 
 /* ---- strings ---- */
@@ -24,7 +29,7 @@ bool nb_json_take(nb_cursor_t *cursor, uint8_t byte) {
 static size_t utf8_length(const nb_cursor_t *cursor) {
   size_t left = (size_t)(cursor->end - cursor->at);
   uint8_t lead = cursor->at[0];
-  size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
   if (length > left) return 0;
   for (size_t at = 1; at < length; at++) {
     if ((cursor->at[at] & 0xC0) != 0x80) return 0;
@@ -95,7 +100,7 @@ bool nb_json_string(nb_cursor_t *cursor, nb_span_t *span) {
       if (!skip_escape(cursor)) return false;
       continue;
     }
-    size_t length = utf8_length(cursor);
+    size_t length = byte < 0x80 ? 1 : utf8_length(cursor);
     if (length == 0) return false;
     cursor->at += length;
   }
@@ -187,36 +192,26 @@ size_t nb_span_length(const nb_span_t *span) {
 
 /* ---- numbers and the rest ---- */
 
+NB_NOINLINE unsigned nb_json_digit(nb_cursor_t *cursor) {
+  unsigned digit = cursor->at < cursor->end ? *cursor->at - (unsigned)'0' : 10;
+  if (digit <= 9) cursor->at++;
+  return digit;
+}
+
 static bool skip_digits(nb_cursor_t *cursor) {
   const uint8_t *start = cursor->at;
-  while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') cursor->at++;
+  while (nb_json_digit(cursor) <= 9) continue;
   return cursor->at > start;
 }
 
-static bool is_next(const nb_cursor_t *cursor, uint8_t byte) {
-  return cursor->at < cursor->end && *cursor->at == byte;
-}
-
-bool nb_json_number(nb_cursor_t *cursor, nb_span_t *span) {
-  if (!nb_json_skip_space(cursor)) return false;
-  span->at = cursor->at;
-  if (is_next(cursor, '-')) cursor->at++;
-  if (is_next(cursor, '0')) {
-    cursor->at++; /* nothing can follow a leading zero; the caller refuses any other byte */
-  } else if (!skip_digits(cursor)) {
-    return false;
-  }
-  if (is_next(cursor, '.')) {
-    cursor->at++;
-    if (!skip_digits(cursor)) return false;
-  }
-  if (is_next(cursor, 'e') || is_next(cursor, 'E')) {
-    cursor->at++;
-    if (is_next(cursor, '+') || is_next(cursor, '-')) cursor->at++;
-    if (!skip_digits(cursor)) return false;
-  }
-  span->end = cursor->at;
-  return true;
+static bool skip_number(nb_cursor_t *cursor) {
+  (void)take_next(cursor, '-');
+  /* Nothing can follow a leading zero; the caller refuses any other byte. */
+  if (!take_next(cursor, '0') && !skip_digits(cursor)) return false;
+  if (take_next(cursor, '.') && !skip_digits(cursor)) return false;
+  if (!take_next(cursor, 'e') && !take_next(cursor, 'E')) return true;
+  if (!take_next(cursor, '+')) (void)take_next(cursor, '-');
+  return skip_digits(cursor);
 }
 
 static bool skip_word(nb_cursor_t *cursor, const char *word) {
@@ -233,7 +228,7 @@ static bool skip_scalar(nb_cursor_t *cursor) {
   case 't': return skip_word(cursor, "true");
   case 'f': return skip_word(cursor, "false");
   case 'n': return skip_word(cursor, "null");
-  default: return nb_json_number(cursor, &span);
+  default: return skip_number(cursor);
   }
 }
 

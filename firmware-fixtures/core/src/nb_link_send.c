@@ -18,9 +18,7 @@ static void queue_message(nb_device_t *device) {
 
 void nb_link_queue(nb_link_t *link, uint8_t channel, uint32_t length) {
   uint8_t *record = link->tx.bytes + link->tx.end;
-  memset(record, 0, NB_TX_RECORD);
-  nb_put_u16le(record, length);
-  record[2] = channel;
+  nb_put_u32le(record, length | (uint32_t)channel << 16); /* and no flags; the rest follows when it is sent */
   nb_fifo_commit(&link->tx, NB_TX_RECORD + length);
   link->waiting++;
 }

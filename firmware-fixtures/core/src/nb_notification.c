@@ -21,6 +21,7 @@ static const char names[KEY_COUNT][10] = {"app", "title", "text", "timestamp", "
 static enum key key_of(const nb_span_t *name, bool keys) {
   unsigned count = keys ? KEY_COUNT : KEY_ID;
   for (unsigned at = 0; at < count; at++) {
+    if (*name->at != (uint8_t)names[at][0] && *name->at != '\\') continue; /* as most: the quote if it is empty */
     if (nb_span_is(name, names[at])) return (enum key)at;
   }
   return KEY_COUNT;
@@ -28,21 +29,24 @@ static enum key key_of(const nb_span_t *name, bool keys) {
 
 static bool read_text(nb_cursor_t *cursor, size_t most) {
   nb_span_t span;
-  return nb_json_string(cursor, &span) && nb_span_length(&span) <= most;
+  if (!nb_json_string(cursor, &span)) return false;
+  return (size_t)(span.end - span.at) <= most || nb_span_length(&span) <= most; /* escapes are never shorter */
 }
 
 /* Digits only, in range (NTF-2). */
 static bool read_number(nb_cursor_t *cursor, uint32_t least, uint32_t most, uint32_t *value) {
-  nb_span_t span;
-  uint64_t sum = 0;
-  if (!nb_json_number(cursor, &span)) return false;
-  for (; span.at < span.end; span.at++) {
-    if (*span.at < '0' || *span.at > '9') return false;
-    sum = sum * 10 + (uint64_t)(*span.at - '0');
-    if (sum > most) return false;
+  uint32_t sum = 0;
+  unsigned digit;
+  if (!nb_json_skip_space(cursor)) return false;
+  const uint8_t *first = cursor->at;
+  while ((digit = nb_json_digit(cursor)) <= 9) {
+    if (sum > most / 10 || digit > most - sum * 10) return false;
+    sum = sum * 10 + digit;
   }
-  *value = (uint32_t)sum;
-  return sum >= least;
+  *value = sum;
+  size_t length = (size_t)(cursor->at - first);
+  if (length == 0 || (length > 1 && *first == '0')) return false;
+  return sum >= least; /* the caller refuses what follows the digits of other numbers */
 }
 
 static bool read_small(nb_cursor_t *cursor, uint8_t most, uint8_t *value) {
@@ -115,8 +119,9 @@ static bool read_members(nb_cursor_t *cursor, bool keys, uint32_t *seen, nb_noti
   if (nb_json_take(cursor, '}')) return true;
   for (;;) {
     nb_span_t name;
-    if (!nb_json_string(cursor, &name) || is_twice(first, &name) || !nb_json_take(cursor, ':')) return false;
+    if (!nb_json_string(cursor, &name) || !nb_json_take(cursor, ':')) return false;
     enum key key = key_of(&name, keys);
+    if (key == KEY_COUNT ? is_twice(first, &name) : (*seen >> key & 1) != 0) return false;
     if (!read_value(cursor, key, notification)) return false;
     *seen |= UINT32_C(1) << key;
     if (nb_json_take(cursor, '}')) return true;
