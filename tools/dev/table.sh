@@ -228,7 +228,7 @@ Against \`forward\` and aioapns. One line of JSON for each; 1 if a goal is misse
   'debian openssl' "$gateway_python" 'gateway -c release' -- module tools.measure.gateway
 
 about "figures: a table on stderr, JSON on stdout"
-row 'measure [--against PATH [--rounds N]] [--notifications N] [--html FILE] [--notibot PATH]' \
+row 'measure [--against PATH [--rounds N]] [--only KEY...] [--notifications N] [--html FILE] [--notibot PATH]' \
   "Measure suites, start-up, paced lines, memory, forwarding, reconnection
 These are the figures in docs/PERFORMANCE.md. --against: ratios to another build, in turn." \
   'dev release' 'notibot release' -- module tools.measure.measure

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from tools.measure.runs import count, devices, forward, journal, memory, network, paced, reconnect, suite
+from tools.measure.runs import count, devices, first_byte, forward, journal, memory, network, paced, reconnect, suite
 
 SUITE = "{seconds:6.1f} s   {passed} passed, {failed} failed, {skipped} skipped"
 START = "{medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms"
@@ -39,13 +39,14 @@ def share(result):
     return result["shareOfLine"] * 100
 
 
-def figures(notifications):
-    """All of them; `notifications`: for the memory figure."""
-    return (
+def figures(notifications, only):
+    """Those with a key in `only`, or all; `notifications`: for the memory figure."""
+    table = (
         # Another build can have other cases: their seconds are not compared.
         Figure("suiteInProcess", "suite in process", lambda n: suite(n, "emulator"), SUITE, {}),
         Figure("suitePTY", "suite over a PTY", lambda n: suite(n, "pty"), SUITE, {}),
         Figure("count", "notibot count", lambda n: count(n, 21), START, {"ms": lambda r: r["medianMs"]}),
+        Figure("firstByte", "first byte", lambda n: first_byte(n, 21), START, {"ms": lambda r: r["medianMs"]}),
         Figure("devices", "notibot devices", lambda n: devices(n, 21), START, {"ms": lambda r: r["medianMs"]}),
         *(
             Figure(
@@ -118,16 +119,16 @@ def figures(notifications):
             lambda r: tuple(r[key]["medianMs"] for key in ("plug", "restart", "restartUp")),
         ),
     )
+    return [figure for figure in table if not only or figure.key in only]
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(notibot, notifications):
+def measured(notibot, table):
     """The document of one build. A key that several figures have becomes a list."""
     document = {"schema": "notibot.measure", "version": 1}
-    table = figures(notifications)
     for figure in table:
         result = figure.measure(notibot)
         say(f"{figure.title:<21}" + figure.line.format(*figure.shown(result), **result))
@@ -138,10 +139,10 @@ def measured(notibot, notifications):
     return document
 
 
-def compared(notibot, other, notifications, rounds):
+def compared(notibot, other, table, rounds):
     """Each figure of two builds in turn, and the median of the ratios of the rounds."""
     rows = []
-    for figure in figures(notifications):
+    for figure in table:
         if not figure.compared:
             continue
         pairs = [(figure.measure(notibot), figure.measure(other)) for _ in range(rounds)]
@@ -164,14 +165,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--notibot", required=True)
     parser.add_argument("--notifications", type=int, default=1_000_000, help="for the memory figure")
+    parser.add_argument("--only", nargs="+", metavar="KEY", help="these figures, by their keys in the document")
     parser.add_argument("--html", help="write a page with the figures to this file")
     parser.add_argument("--against", metavar="PATH", help="another build of notibot: print ratios, round by round")
     parser.add_argument("--rounds", type=int, default=3, help="with --against; default: 3")
     options = parser.parse_args()
+    table = figures(options.notifications, options.only)
     if options.against:
-        print(json.dumps(compared(options.notibot, options.against, options.notifications, options.rounds), indent=2))
+        print(json.dumps(compared(options.notibot, options.against, table, options.rounds), indent=2))
         return
-    text = json.dumps(measured(options.notibot, options.notifications), indent=2)
+    text = json.dumps(measured(options.notibot, table), indent=2)
     print(text)
     if options.html:
         subprocess.run([options.notibot, "report", "html", "-", "-o", options.html], input=text, text=True, check=True)

@@ -2,12 +2,16 @@
 reconnection."""
 
 import json
+import os
 import pathlib
+import pty
+import select
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import tty
 
 from tools.emulator import Emulator
 from tools.processes import memory_kib
@@ -37,6 +41,25 @@ def suite(notibot, rig):
 
 def spread(times):
     return {"medianMs": statistics.median(times), "maxMs": max(times), "runs": len(times)}
+
+
+def first_byte(notibot, runs):
+    """Milliseconds of `notibot count`, from fork to its first byte on a line without a board."""
+    times = []
+    for _ in range(runs):
+        board, line = pty.openpty()
+        tty.setraw(line)
+        start = time.perf_counter()
+        command = [notibot, "count", "-p", os.ttyname(line)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if not select.select([board], [], [], 60)[0]:
+            sys.exit(f"measure: {' '.join(command)} sent nothing")
+        times.append((time.perf_counter() - start) * 1000)
+        process.terminate()
+        process.wait()
+        os.close(board)
+        os.close(line)
+    return spread(times)
 
 
 def started(runs, *command):
