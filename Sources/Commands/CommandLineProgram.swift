@@ -44,6 +44,7 @@ package enum CommandLineProgram {
     _ root: Root.Type, _ problem: (_ words: [String]) -> CommandFailure?
   ) throws -> any ParsableCommand {
     let words = Array(CommandLine.arguments.dropFirst())
+    if let command = named(root, words) { return command }
     do {
       let command = try root.parseAsRoot()
       // The parser turns an unknown name into a command that prints the help.
@@ -57,6 +58,17 @@ package enum CommandLineProgram {
       _ = try root.parseAsRoot(words.map(\.printable))
       throw error
     }
+  }
+
+  /// The command that the first word names, parsed without the root and its other commands. `nil`
+  /// for an error and for help, whose texts begin with the root.
+  private static func named(_ root: (some ParsableCommand).Type, _ words: [String])
+    -> (any AsyncParsableCommand)?
+  {
+    guard let word = words.first,
+      let command = root.configuration.subcommands.first(where: { $0._commandName == word })
+    else { return nil }
+    return (try? command.parseAsRoot(Array(words.dropFirst()))) as? any AsyncParsableCommand
   }
 
   private static func end(with error: any Error, _ root: (some ParsableCommand).Type = Notibot.self) -> Never
