@@ -18,15 +18,16 @@ package enum CRC32 {
     var offset = 0
     while offset &+ 8 <= count {
       let word = bytes.littleEndianWord(at: offset) ^ UInt64(register)
+      // Sound without checks of the bounds: no sum of a multiple of 256 and a byte reaches 2048.
       register =
-        table[1792 + Int(word & 0xFF)]
-        ^ table[1536 + Int(word >> 8 & 0xFF)]
-        ^ table[1280 + Int(word >> 16 & 0xFF)]
-        ^ table[1024 + Int(word >> 24 & 0xFF)]
-        ^ table[768 + Int(word >> 32 & 0xFF)]
-        ^ table[512 + Int(word >> 40 & 0xFF)]
-        ^ table[256 + Int(word >> 48 & 0xFF)]
-        ^ table[Int(word >> 56)]
+        unsafe table[unchecked: 1792 + Int(word & 0xFF)]
+        ^ table[unchecked: 1536 + Int(word >> 8 & 0xFF)]
+        ^ table[unchecked: 1280 + Int(word >> 16 & 0xFF)]
+        ^ table[unchecked: 1024 + Int(word >> 24 & 0xFF)]
+        ^ table[unchecked: 768 + Int(word >> 32 & 0xFF)]
+        ^ table[unchecked: 512 + Int(word >> 40 & 0xFF)]
+        ^ table[unchecked: 256 + Int(word >> 48 & 0xFF)]
+        ^ table[unchecked: Int(word >> 56)]
       offset &+= 8
     }
     while offset < count {

@@ -35,12 +35,7 @@ package struct Frame: Hashable, Sendable {
     let code = wire.count + 1
     wire.append(0)
     wire.append(0)
-    wire.append(header.firstByte)
-    wire.appendLittleEndian(UInt16(payload.count))
-    wire.appendLittleEndian(header.session)
-    wire.append(header.sequence)
-    wire.append(header.ack)
-    wire.append(header.credit)
+    wire.appendLittleEndian(header.word(payloadLengthBytes: payload.count))
     wire.append(contentsOf: payload)
     wire.appendLittleEndian(CRC32.checksum(wire.span.bytes.extracting((code + 1)...)))
     COBS.encodeInPlace(&wire, from: code)

@@ -74,9 +74,11 @@ package struct FrameHeader: Hashable, Sendable {
     self.credit = credit
   }
 
-  /// The first byte on the wire.
-  var firstByte: UInt8 {
-    type.rawValue << 4 | direction.rawValue << 3 | channel.rawValue
+  /// The eight bytes on the wire as a number, the first one least significant.
+  func word(payloadLengthBytes: Int) -> UInt64 {
+    let first = UInt64(type.rawValue << 4 | direction.rawValue << 3 | channel.rawValue)
+    let numbers = UInt64(sequence) | UInt64(ack) << 8 | UInt64(credit) << 16
+    return first | UInt64(payloadLengthBytes) << 8 | UInt64(session) << 24 | numbers << 40
   }
 
   /// The header in the first eight of `bytes`, and the payload length that it claims; nil when
