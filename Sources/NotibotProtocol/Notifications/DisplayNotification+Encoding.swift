@@ -118,14 +118,13 @@ extension DisplayNotification {
   static func appendEscaped(_ string: String, to bytes: inout [UInt8]) {
     let source = string.utf8Span.span.bytes
     var copied = 0
-    for offset in 0..<source.byteCount {
-      let byte = source.byte(at: offset)
-      if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { continue }
+    while true {
+      let offset = source.firstSpecialInString(from: copied)
       bytes.append(copying: source.extracting(copied..<offset))
-      appendEscape(of: byte, to: &bytes)
+      if offset == source.byteCount { return }
+      appendEscape(of: source.byte(at: offset), to: &bytes)
       copied = offset + 1
     }
-    bytes.append(copying: source.extracting(copied...))
   }
 
   private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
