@@ -44,7 +44,8 @@ struct LineCommand: ParsableCommand {
           }
           runs += row
           guard !json else { continue }
-          let shares = row.map { String(format: "   %5.1f of %5.1f", $0.share * 100, $0.limit * 100) }.joined()
+          let shares = row.map { String(format: "   %5.1f of %5.1f", $0.share * 100, $0.limit * 100) }
+            .joined()
           print(String(format: "%9d  %11d  %10d", Int(rate), latency, text) + shares)
         }
       }

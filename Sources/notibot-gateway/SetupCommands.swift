@@ -263,7 +263,9 @@ struct MuteCommand: ParsableCommand {
     let former = mutes.count
     mutes.removeAll { $0.topic == topic && $0.thread == group }
     if off {
-      let others = mutes.filter { $0.topic == topic }.map { $0.thread.map { "--group '\($0)'" } ?? "no --group" }
+      let others = mutes.filter { $0.topic == topic }.map {
+        $0.thread.map { "--group '\($0)'" } ?? "no --group"
+      }
       guard mutes.count < former || others.isEmpty else {
         throw GatewayFailure(
           .usage, "this is not muted; of \(topic) there is muted: \(others.joined(separator: ", "))",

@@ -93,4 +93,15 @@ import Testing
     world.isBoardUp = false
     #expect(world.send(World.push(4, transient, expiration: 0)) == .notStored)
   }
+
+  @Test func `quiet hours are said of a push that they change`() {
+    let rules = DisplayRules(quietHours: QuietHours(startMinute: 0, endMinute: 1440))
+    let moment = IntakeWorld().moment
+    #expect(
+      rules.remark(on: IntakeWorld.push(1, IntakeMachineTests.show("a")), moment)?.words
+        == "it is shown silently, as passive")
+    let urgent = IntakeWorld.push(2, .show(IntakeWorld.item("b", level: .timeSensitive)))
+    #expect(rules.remark(on: urgent, moment) == nil)
+    #expect(DisplayRules().remark(on: IntakeWorld.push(1, IntakeMachineTests.show("a")), moment) == nil)
+  }
 }

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from tools.checks import equal, expect
+from tools.gateway.clients import program
 from tools.gateway.raw import RawClient
 from tools.gateway.world import DAYLY_PUSH, LIMIT_S, World
 
@@ -101,6 +102,17 @@ def two(words, name, url):
     equal((done.returncode, done.stdout.split()), (0, ["200", "200"]), f"{name} ({done.stderr.strip()[-300:]})")
 
 
+def t81_java(programs):
+    """T81: Java's default client, which asks for HTTP/2 in each request, sends two at once."""
+    java = program("java", "default-jdk-headless")
+    program("javac", "default-jdk-headless")
+    with World(programs) as world:
+        world.start()
+        source = os.path.join(os.path.dirname(__file__), "TwoRequests.java")
+        two([java, source], "Java", f"http://127.0.0.1:{world.http_port}/t")
+        world.shown(2)
+
+
 def t82_curl(programs):
     """T82: curl with --http2 sends two requests; a body of 2 MB is refused before it is sent."""
     with World(programs) as world:
@@ -188,4 +200,4 @@ def t83_end(programs):
             expect(took < END_LIMIT_S, f"the end, {kind.__name__}: {took:.1f} s")
 
 
-STORIES = [t80_bytes, t82_curl, t83_end]
+STORIES = [t80_bytes, t81_java, t82_curl, t83_end]

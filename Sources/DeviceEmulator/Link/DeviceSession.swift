@@ -136,14 +136,6 @@ struct DeviceSession: Equatable, Sendable {
   /// LNK-40.
   var credit: UInt8 { UInt8(clamping: UInt64(ownLimits.frames) - (received - handled)) }
 
-  /// The total decoded size of the frames kept until a hole is filled.
-  var keptBytes: Int {
-    switch outOfOrder {
-    case .dropped: 0
-    case .kept(let kept, _): kept.lengthBytes
-    }
-  }
-
   /// Whether frames are kept until a hole is filled: a NAK then replaces the ACK. Source:
   /// PROTOCOL.md LNK-33.
   var isKeeping: Bool {

@@ -95,7 +95,8 @@ package struct PublishParameters: Hashable, Sendable {
   var repeated: [PublishParameter] {
     PublishParameter.allCases.filter { parameter in
       let all = (fields + query).filter { parameter.names.contains($0.name) && !$0.value.trimmed.isEmpty }
-      return Set(all.map(\.value)).count > 1 && !(parameter == .priority && all.contains { Self.isOfHTTP($0.value) })
+      return Set(all.map(\.value)).count > 1
+        && !(parameter == .priority && all.contains { Self.isOfHTTP($0.value) })
     }
   }
 

@@ -42,7 +42,8 @@ package struct PublishPoll: Hashable, Sendable {
     if let text = parameters.text(["x-priority", "priority", "prio", "p"]) {
       filters["priority"] = try text.split(separator: ",").map { word throws(PublishProblem) in
         guard let priority = PublishRequest.priority(String(word).trimmed), priority > 0 else {
-          throw PublishProblem(.priority, "the priority is not 1 to 5, min, low, default, high, max or urgent")
+          throw PublishProblem(
+            .priority, "the priority is not 1 to 5, min, low, default, high, max or urgent")
         }
         return String(priority)
       }

@@ -92,7 +92,10 @@ extension PublishRequest {
     let cut = asking.cutMembers
     if !cut.isEmpty { notes.append("cut on the display: \(cut.joined(separator: ", "))") }
     let buttons = actions.filter(\.isButton)
-    let texts = [("title", title), ("message", text), ("tags", tags.joined()), ("actions", buttons.map(\.label).joined())]
+    let texts = [
+      ("title", title), ("message", text), ("tags", tags.joined()),
+      ("actions", buttons.map(\.label).joined()),
+    ]
     let replaced = texts.filter { DisplayText.clean($0.1).contains("\u{FFFD}") }.map(\.0)
     if !replaced.isEmpty {
       notes.append("shown as U+FFFD: controls, and what is not UTF-8, in \(replaced.joined(separator: ", "))")

@@ -45,7 +45,8 @@ package enum CommandClient {
       return (received.status, String(decoding: received.body, as: UTF8.self))
     } catch is Late {
       throw GatewayFailure(
-        .noAnswer, "the gateway at \(folder.socket) did not answer within \(limit.nanoseconds / 1_000_000_000) s",
+        .noAnswer,
+        "the gateway at \(folder.socket) did not answer within \(limit.nanoseconds / 1_000_000_000) s",
         remedy: "it is stopped or stuck; end it, and start it with notibot-gateway run")
     } catch {
       answer.fail(error)

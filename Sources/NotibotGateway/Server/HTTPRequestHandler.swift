@@ -92,7 +92,8 @@ final class HTTPRequestHandler: ChannelInboundHandler {
     }
     state = .answering(isLast: true)
     refuse(
-      PublishProblem(.unsupported, "the request is not HTTP/1.1: a header with a control or a folded line is none"),
+      PublishProblem(
+        .unsupported, "the request is not HTTP/1.1: a header with a control or a folded line is none"),
       replying(context, to: .GET))
   }
 

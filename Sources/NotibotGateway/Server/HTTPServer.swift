@@ -36,7 +36,9 @@ final class HTTPServer: Sendable {
         .bind(host: place.host, port: place.port).get()
       return HTTPServer(listener: listener, connections: connections, socketPath: nil)
     } catch {
-      throw GatewayFailure(listeningAt: place, error, remedy: "choose another address with 'http' in gateway.json, or null for none")
+      throw GatewayFailure(
+        listeningAt: place, error,
+        remedy: "choose another address with 'http' in gateway.json, or null for none")
     }
   }
 

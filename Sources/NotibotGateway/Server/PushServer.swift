@@ -43,7 +43,8 @@ final class PushServer: Sendable {
       let listener = try await bootstrap.bind(host: place.host, port: place.port).get()
       return PushServer(listener: listener, connections: connections)
     } catch {
-      throw GatewayFailure(listeningAt: place, error, remedy: "choose another address with 'apns' in gateway.json")
+      throw GatewayFailure(
+        listeningAt: place, error, remedy: "choose another address with 'apns' in gateway.json")
     }
   }
 
