@@ -229,7 +229,7 @@ Against \`forward\` and aioapns. One line of JSON for each; 1 if a goal is misse
 
 about "figures: a table on stderr, JSON on stdout"
 row 'measure [--against PATH [--rounds N]] [--only KEY...] [--notifications N] [--html FILE] [--notibot PATH]' \
-  "Measure suites, start-up, paced lines, memory, forwarding, reconnection
+  "Measure suites, start-up, memory, forwarding, reconnection
 These are the figures in docs/PERFORMANCE.md. --against: ratios to another build, in turn." \
   'dev release' 'notibot release' -- module tools.measure.measure
 

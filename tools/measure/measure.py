@@ -3,21 +3,16 @@
 
 import argparse
 import dataclasses
-import functools
 import json
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable
 
-from tools.measure.runs import count, devices, first_byte, forward, journal, memory, network, paced, reconnect, suite
+from tools.measure.runs import count, devices, first_byte, forward, journal, memory, network, reconnect, suite
 
 SUITE = "{seconds:6.1f} s   {passed} passed, {failed} failed, {skipped} skipped"
 START = "{medianMs:6.1f} ms  median of {runs}, at most {maxMs:.1f} ms"
-PACED = "{0:6.1f} %   of a line of 921600 baud, {latencyMs} ms each way, {resends} resends"
-DAMAGED = "{0:6.1f} %   of the line, 1 % of the frames damaged, {resends} resends"
-# Frames of 492 bytes: one bit in a hundred of them is flipped.
-FLIPS = "flip=2.03e-5,seed=1"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +30,6 @@ class Figure:
     shown: Callable[[dict], tuple] = lambda result: ()
 
 
-def share(result):
-    return result["shareOfLine"] * 100
-
-
 def figures(notifications, only):
     """Those with a key in `only`, or all; `notifications`: for the memory figure."""
     table = (
@@ -48,30 +39,6 @@ def figures(notifications, only):
         Figure("count", "notibot count", lambda n: count(n, 21), START, {"ms": lambda r: r["medianMs"]}),
         Figure("firstByte", "first byte", lambda n: first_byte(n, 21), START, {"ms": lambda r: r["medianMs"]}),
         Figure("devices", "notibot devices", lambda n: devices(n, 21), START, {"ms": lambda r: r["medianMs"]}),
-        *(
-            Figure(
-                "paced",
-                f"paced {profile}, {text} bytes",
-                functools.partial(paced, profile=profile, text_bytes=text, notifications=number),
-                PACED,
-                {"%": share},
-                lambda r: (share(r),),
-            )
-            for profile, text, number in (("devkit", 400, 450), ("bench", 400, 2000), ("bench", 48, 5000))
-        ),
-        *(
-            Figure(
-                "damaged",
-                f"damaged, {latency:>2} ms",
-                functools.partial(
-                    paced, profile="bench", text_bytes=400, notifications=4000, faults=FLIPS, latency=latency
-                ),
-                DAMAGED,
-                {"%": share},
-                lambda r: (share(r),),
-            )
-            for latency in (16, 1)
-        ),
         Figure(
             "network",
             "RFC 2217, loopback",

@@ -81,23 +81,6 @@ def devices(notibot, runs):
     return started(runs, notibot, "devices")
 
 
-def paced(notibot, profile, text_bytes, notifications, faults="off", latency=16):
-    """A line of 921600 baud with some ms each way."""
-    line = ("--profile", profile, "--baud-pacing", "--latency", str(latency), "--faults", faults)
-    with Emulator(notibot, *line) as emulator:
-        rates = {"baud": 921600, "line_rate": 921600}
-        result = bench(notibot, emulator.port, notifications, text_bytes=text_bytes, **rates)
-    return {
-        "profile": profile,
-        "textBytes": text_bytes,
-        "faults": faults,
-        "latencyMs": latency,
-        "shareOfLine": result["lineShare"],
-        "notificationsPerSecond": result["notificationsPerSecond"],
-        "resends": result["resends"],
-    }
-
-
 def network(notibot):
     """Client and server of RFC 2217 on loopback: not to be compared with a port of this machine."""
     with Emulator(notibot, "--profile", "bench", "--rfc2217", "127.0.0.1:0") as emulator:
