@@ -54,7 +54,7 @@ struct LineCommand: ParsableCommand {
   }
 
   private static func heading(_ damage: Double) -> String {
-    String(format: "   %8g %% lost", damage * 100)
+    String(format: "%7g %% damaged", damage * 100)
   }
 }
 
