@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from bumble.core import BaseBumbleError
 from bumble.device import Connection
@@ -76,7 +76,7 @@ class Link:
             with contextlib.suppress(ValueError, Failure):
                 await self.unless_ended(queue.drain(self.handle))
 
-    async def unless_ended(self, work: Coroutine[Any, Any, Result]) -> Result:
+    async def unless_ended(self, work: Awaitable[Result]) -> Result:
         """The result of `work`, which is cancelled when the link ends: Failure."""
         task, end = asyncio.ensure_future(work), asyncio.ensure_future(self._ended.wait())
         try:
@@ -91,9 +91,13 @@ class Link:
     async def disconnect(self) -> None:
         """Returns when the link has ended, or the adapter does not answer."""
         if not self.has_ended:
-            # The peer can disconnect at the same time: then the adapter answers nothing.
+            # The peer can disconnect at the same time: then no event follows the command. It is not
+            # cancelled before its answer, which Bumble would take for that of the next command.
+            work = asyncio.ensure_future(self._connection.disconnect())
+            work.add_done_callback(lambda done: done.cancelled() or done.exception())
+            asyncio.get_running_loop().call_later(2 * END_SECONDS, work.cancel)
             with contextlib.suppress(BaseBumbleError, Failure, TimeoutError):
-                await asyncio.wait_for(self.unless_ended(self._connection.disconnect()), END_SECONDS)
+                await asyncio.wait_for(self.unless_ended(asyncio.shield(work)), END_SECONDS)
             self._end("the adapter does not answer")
 
 
