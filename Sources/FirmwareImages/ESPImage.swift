@@ -45,6 +45,12 @@ package struct ESPImage: Equatable, Sendable {
   /// The size of the flash that it is built for, in bytes; `nil` for an unknown code.
   package var flashBytes: Int? { flashSizeCode <= 7 ? 1 << (20 + Int(flashSizeCode)) : nil }
 
+  /// Whether its first segment is used where it lies in the flash: address and offset are the same
+  /// within a page, of 16 KB at least. Only a bootloader sets that up.
+  package var isMapped: Bool {
+    segments.first.map { $0.address % 0x4000 == UInt32($0.offset) % 0x4000 } ?? false
+  }
+
   /// The chip; `nil` if its number is not known.
   package var chip: ESPChip? { .with(id: chipID) }
 

@@ -45,7 +45,8 @@ package struct FlashContent: Equatable, Sendable {
       switch error {
       case .first(let error): throw error
       case .table(let defect, _): throw .badTable(defect.description)
-      case .apps(let skipped, _): throw skipped.first?.error ?? .noApp
+      // A partition that is erased, or that the file does not reach.
+      case .apps(let skipped, _): throw skipped.first { $0.error != .erased }?.error ?? .noApp
       }
     }
     // A bootloader does not care about partitions that overlap.

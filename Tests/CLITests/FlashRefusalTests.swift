@@ -51,8 +51,8 @@ import Testing
     for (arguments, reason) in [
       (["DIR/cut.bin@0"], "it is cut off: 300 of 312 bytes; build or download it again"),
       (["DIR/app.elf@0"], "it is an ELF file, not an image; make an image of it with: esptool elf2image"),
-      (["DIR/app.bin@0", "--chip", "esp32"], "it is for esp32c3, not for esp32"),
-      (["DIR/app.bin@0", "DIR/s3.bin@0x10000"], "it is for esp32s3, not for esp32c3"),
+      (["DIR/app.bin@0x10000", "--chip", "esp32"], "it is for esp32c3, not for esp32"),
+      (["DIR/app.bin@0x10000", "DIR/s3.bin@0x20000"], "it is for esp32s3, not for esp32c3"),
       (["DIR/link.bin@0"], "it is a symbolic link"),
       (["DIR/nothing.bin@0"], "No such file"),
       (["DIR/folder"], "it is not a build of ESP-IDF: flasher_args.json is missing"),
@@ -62,9 +62,10 @@ import Testing
       (["DIR/app.bin@0x10010"], "cannot begin at 0x10010"),
       (["DIR/app.bin@0x8000000"], "does not fit: it ends at 134218080, the flash has 128 MB"),
       (["DIR/app.bin@0x8000"], "it is an application; it belongs at 0x10000, or write it"),
+      (["DIR/app.bin@0x0"], "it is an application; it belongs at 0x10000, or write it"),
       (["DIR/table.csv@0x8000"], "it is the CSV text of a partition table"),
       (["DIR/table.csv"], "convert it with ESP-IDF's gen_esp32part.py"),
-      (["DIR/app.bin@0", "DIR/app.bin@0"], "overlap at 0x0"),
+      (["DIR/app.bin@0x10000", "DIR/app.bin@0x10000"], "overlap at 0x10000"),
     ] {
       expect(try await flash(arguments), 2, reason)
     }
@@ -101,7 +102,7 @@ import Testing
 
   @Test func `a size of the flash is one that esptool knows`() async throws {
     func description(_ size: String) -> String {
-      #"{"flash_files":{"0x0":"app.bin"},"flash_settings":{"flash_size":"\#(size)"}}"#
+      #"{"flash_files":{"0x10000":"app.bin"},"flash_settings":{"flash_size":"\#(size)"}}"#
     }
     for size in ["-4MB", "+4MB", "0MB", "banana", "", "4"] {
       _ = try directory.write(description(size), to: "flasher_args.json")
@@ -117,25 +118,28 @@ import Testing
 
   @Test func `a dry run prints the places, and needs neither esptool nor a port`() async throws {
     _ = try directory.write(
-      #"{"flash_files":{"0x0":"app.bin"},"extra_esptool_args":{"chip":"esp32c3"}}"#, to: "flasher_args.json")
+      #"{"flash_files":{"0x10000":"app.bin"},"extra_esptool_args":{"chip":"esp32c3"}}"#,
+      to: "flasher_args.json")
     let text = try await flash(["DIR", "--dry-run"])
     #expect(text.status == .exited(0) && text.errors == "")
-    #expect(text.lines == ["app.bin at 0x0, 352 bytes", "nothing was written (--dry-run)"])
+    #expect(text.lines == ["app.bin at 0x10000, 352 bytes", "nothing was written (--dry-run)"])
     let json = try JSON(parsing: try await flash(["DIR/app.bin@65536", "--dry-run", "--json"]).output)
     #expect(json["schema"] == "notibot.flash" && json["outcome"] == "planned" && json["chip"] == "esp32c3")
     #expect(json["images"].elements.map { $0["offset"] } == [65536])
   }
 
   @Test func `without a usable esptool nothing is opened, and the remedy is named`() async throws {
-    expect(try await flash(["DIR/app.bin@0"]), 18, "omit --no-install, or choose one with --esptool PATH")
-    expect(try await flash(["DIR/app.bin@0", "--esptool", "DIR/app.bin"]), 18, "it is not a program")
     expect(
-      try await flash(["DIR/app.bin@0"], ["NOTIBOT_ESPTOOL": "/bin/true"]), 18, "/bin/true is not esptool 5")
+      try await flash(["DIR/app.bin@0x10000"]), 18, "omit --no-install, or choose one with --esptool PATH")
+    expect(try await flash(["DIR/app.bin@0x10000", "--esptool", "DIR/app.bin"]), 18, "it is not a program")
+    expect(
+      try await flash(["DIR/app.bin@0x10000"], ["NOTIBOT_ESPTOOL": "/bin/true"]), 18,
+      "/bin/true is not esptool 5")
     let old = try Esptool.fake("", version: "5.0.2", in: directory)
-    expect(try await flash(["DIR/app.bin@0"], old), 18, "is esptool 5.0.2, which is too old")
+    expect(try await flash(["DIR/app.bin@0x10000"], old), 18, "is esptool 5.0.2, which is too old")
     let fake = try Esptool.fake("", in: directory)
-    expect(try await flash(["DIR/app.bin@0"], fake), 10, "/dev/no-such-port: no such port")
-    let standIn = try await Program(["flash", "-p", "emu:", directory.file("app.bin@0")]).ending()
+    expect(try await flash(["DIR/app.bin@0x10000"], fake), 10, "/dev/no-such-port: no such port")
+    let standIn = try await Program(["flash", "-p", "emu:", directory.file("app.bin@0x10000")]).ending()
     expect(standIn, 2, "emu: has no flash")
   }
 
@@ -144,6 +148,6 @@ import Testing
     ["--then-test", "--after", "no-reset"], ["--then-test", "--dry-run"], ["--before", "moon"],
   ])
   func `contradictory options are refused`(options: [String]) async throws {
-    #expect(try await flash(["DIR/app.bin@0"] + options).status == .exited(2))
+    #expect(try await flash(["DIR/app.bin@0x10000"] + options).status == .exited(2))
   }
 }

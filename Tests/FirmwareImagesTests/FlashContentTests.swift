@@ -116,7 +116,7 @@ struct FlashContentTests {
 
   @Test func `what does not boot says why`() {
     #expect(throws: ImageError.erased) { try FlashContent(parsing: flash([:]), chip: chip) }
-    #expect(throws: ImageError.erased) {
+    #expect(throws: ImageError.noApp) {
       try FlashContent(parsing: flash([0: sampleImage.asBootloader, 0x8000: sampleTable]), chip: chip)
     }
     #expect(throws: ImageError.wrongChip(image: "esp32c3", expected: "esp32s3")) {

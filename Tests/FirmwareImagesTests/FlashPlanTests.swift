@@ -90,10 +90,30 @@ struct FlashPlanTests {
 
   @Test func `the first image declares the size of the flash`() {
     // 2 of the sample's flash size code is 4 MB.
-    #expect(error([app(0), File(name: "data", bytes: [1], offset: 0x3F_F000)]) == nil)
+    let first = app(0, sampleImage.asBootloader)
+    #expect(error([first, File(name: "data", bytes: [1], offset: 0x3F_F000)]) == nil)
     #expect(
-      error([app(0), File(name: "data", bytes: [1], offset: 0x40_0000)])
+      error([first, File(name: "data", bytes: [1], offset: 0x40_0000)])
         == .outside("data", end: 0x40_0001, flashBytes: 4 << 20))
+  }
+
+  @Test func `an application that needs a bootloader does not take its place`() {
+    #expect(
+      error([app(0)]) == .misplaced(Self.name, what: "an application", at: 0, right: 0x10000))
+  }
+
+  @Test func `files of other tools are no data, and data is no application`() {
+    for beginning in ["UF2\n", ":020000", "version https://git-lfs"] {
+      let file = File(name: "x", bytes: Array(beginning.utf8), offset: 0x11_0000)
+      guard case .image("x", .isOther) = error([file]) else { return #expect(Bool(false), "\(beginning)") }
+    }
+    let table = File(name: "table", bytes: sampleTable)
+    let text = File(name: "x", bytes: [UInt8](repeating: 0x41, count: 64), offset: 0x10000)
+    guard case .misplaced("x", _, 0x10000, nil) = error([table, text]) else {
+      return #expect(Bool(false), "data instead of an application")
+    }
+    let erased = File(name: "x", bytes: [UInt8](repeating: 0xFF, count: 64), offset: 0x10000)
+    #expect(error([table, erased]) == nil)
   }
 
   @Test func `an image that is larger than its partition is refused`() {

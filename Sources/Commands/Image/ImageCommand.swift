@@ -52,7 +52,9 @@ extension CommandFailure {
       case .isOther(let kind): kind.remedy
       case .truncated, .badChecksum, .badHash: "build or download it again"
       case .wrongChip: "build it for that chip"
-      case .erased, .badMagic, .badSegmentCount, .badSegmentLength, .unknownChip, .noApp: ""
+      case .badMagic: "name an image; to flash other data, add its offset: FILE@OFFSET"
+      case .noApp: "merge it again, with the application at the offset of its partition"
+      case .erased, .badSegmentCount, .badSegmentLength, .unknownChip: ""
       case .misplaced(let chip, _): "merge it again, with --chip \(chip.name)"
       case .badTable: "make it again, for the flash that the bootloader is built for"
       }

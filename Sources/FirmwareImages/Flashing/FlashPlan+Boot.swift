@@ -37,16 +37,19 @@ extension FlashPlan {
       let isBootloader = image.isBootloader || ESPChip.all.contains { $0.bootloaderOffset == part.offset }
       guard isBootloader || isAtTable else { return nil }
       return ("a bootloader of \(own.name)", own.bootloaderOffset)
-    case .image:
+    case .image(let image):
       if let table {
         guard !table.entries.contains(where: { $0.offset == part.offset }) else { return nil }
         return ("an application", table.apps(otaData: nil).first?.offset)
       }
-      // A program for the bare chip can have a description.
-      guard !roots.contains(part.offset), part.offset < 0x9000 else { return nil }
+      // A program for the bare chip can have a description, but the ROM maps no flash for it.
+      let isAtRoot = roots.contains(part.offset) && !image.isMapped
+      guard !isAtRoot, part.offset < 0x9000 else { return nil }
       return ("an application", Self.usualAppOffset)
     case .data:
-      guard roots.contains(part.offset) || isAtTable else { return nil }
+      let isApp = table?.apps(otaData: nil).contains { $0.offset == part.offset } ?? false
+      let isErased = part.bytes.allSatisfy { $0 == 0xFF }
+      guard roots.contains(part.offset) || isAtTable || isApp && !isErased else { return nil }
       let kind = FileKind(of: part.bytes)
       if kind == .directBoot { return part.offset == 0 ? nil : ("a direct-boot program", 0) }
       return (kind?.description ?? "neither an image nor a partition table", nil)

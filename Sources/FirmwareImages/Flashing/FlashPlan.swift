@@ -111,7 +111,10 @@ package struct FlashPlan: Equatable, Sendable {
   private static func content(of file: File) throws(FlashPlanError) -> Content {
     let bytes = file.bytes
     do throws(ImageError) {
-      if FileKind(of: bytes) == .elf { throw ImageError.isOther(.elf) }
+      // No partition holds these.
+      for kind in [FileKind.elf, .uf2, .intelHex, .lfsPointer] where FileKind(of: bytes) == kind {
+        throw ImageError.isOther(kind)
+      }
       if bytes.starts(with: [0xAA, 0x50]) { return .table(try PartitionTable(parsing: bytes)) }
       if let content = try FlashContent.merged(bytes) { return .whole(content) }
       if bytes.first == ESPImage.magic {
