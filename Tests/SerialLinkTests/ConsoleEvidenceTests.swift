@@ -29,23 +29,49 @@ import Testing
   }
 
   @Test(arguments: [
-    "rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
-    "rst:0x10 (RTCWDT_RTC_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\ninvalid header: 0xffffffff\r\n",
-    "Guru Meditation Error: Core  0 panic'ed (Load access fault)\r\n\r\nRebooting...\r\n",
-    String(
-      repeating: "rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\nI (3) boot: x\r\n", count: 3),
-    "rst:0xf (RTCWDT_BROWN_OUT_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n",
+    (
+      "rst:0x8 (TG1WDT_SYS_RST),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
+      "the device restarted (TG1WDT_SYS_RST)"
+    ),
+    (
+      "rst:0x10 (RTCWDT_RTC_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\ninvalid header: 0xffffffff\r\n",
+      "there is no bootloader in its flash"
+    ),
+    ("E (63) boot: No bootable app partitions in the partition table\r\n", "there is no application"),
+    (
+      "Guru Meditation Error: Core  0 panic'ed\r\n\r\nRebooting...\r\n",
+      "crashed and restarted (after a crash)"
+    ),
+    (
+      "Guru\r\nRebooting...\r\nrst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\nI (20) app: hello\r\n",
+      "crashed and restarted (SW_CPU_RESET)"
+    ),
+    ("abort() was called\r\nCPU halted.\r\n", "the device crashed and stopped"),
+    ("Entering gdb stub now.\r\n$T0b#e6", "waits for a debugger"),
+    (
+      String(
+        repeating: "rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\nI (3) boot: x\r\n", count: 3),
+      "restarts again and again (SW_CPU_RESET)"
+    ),
+    (
+      String(repeating: "rst:0x1 (POWERON_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n", count: 5),
+      "the power of the device comes again and again"
+    ),
+    ("rst:0xf (RTCWDT_BROWN_OUT_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n", "restarted (RTCWDT_BROWN_OUT"),
   ])
-  func `a device that does not get past its start has crashed`(text: String) {
+  func `a device that does not get past its start has crashed`(text: String, reason: String) {
     let found = finding(text)
     #expect(found.kind == .deviceRestarted)
-    #expect(found.reason.contains("restarts again and again"))
+    #expect(found.reason.contains(reason), "\(found.reason)")
   }
 
   @Test(arguments: [
     "rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
     String(repeating: "rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n", count: 5),
     "I (31) wifi: first:0x3 burst:0x4\r\n",
+    String(repeating: "I (400) hosted: rst:0x7 (TG0_WDT),boot:0xc (SPI_FAST_FLASH_BOOT)\r\n", count: 4),
+    "\u{1B}[0;32mI (4) a: rst:0x7 (TG0_WDT),boot:0xc (SPI_FAST_FLASH_BOOT)\u{1B}[0m\r\n",
+    #"{"reset":"rst:0x10 (RTCWDT_RTC_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)"}"# + "\r\n",
   ])
   func `a start that was asked for, and a chip that wakes up, are no crash`(text: String) {
     #expect(finding(text).kind == .noAnswer)

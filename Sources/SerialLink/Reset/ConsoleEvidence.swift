@@ -26,6 +26,16 @@ package struct ConsoleEvidence: Equatable, Sendable {
   static let strangePercent = 30
   /// Restarts that nobody has asked for, while one answer is awaited.
   static let restartsLimit = 3
+  /// Starts after power-on; some of them can be those of opening the port.
+  static let powerOnsLimit = 5
+  /// Lines of a board that has stopped, and what each says. Source: ESP-IDF, `panic.c`,
+  /// `bootloader_utility.c`; the ROMs.
+  private static let ends: [(line: String, reason: String, hint: String)] = [
+    ("CPU halted.", "the device crashed and stopped", "read its console text; reset it to start it again"),
+    ("Entering gdb stub now.", "the device crashed, and waits for a debugger", "read its console text"),
+    ("No bootable app partitions", "there is no application in its flash", "flash the whole build"),
+    ("invalid header: 0xffffffff", "there is no bootloader in its flash", "flash the whole build"),
+  ]
 
   /// The TLV that HELLO, SYNACK and RST begin with: they can be damaged, but the rate is right.
   private static let magic: [UInt8] = [0x81, 4] + Array("NBOT".utf8)
@@ -73,10 +83,8 @@ package struct ConsoleEvidence: Equatable, Sendable {
         kind: .noAnswer, reason: "no answer, the board waits for a download in the loader of its ROM\(quote)",
         hint: "release its BOOT button and press reset, or flash it")
     }
-    if let cause = restartCause {
-      return Finding(
-        kind: .deviceRestarted, reason: "no answer, the device restarts again and again (\(cause))\(quote)",
-        hint: "read its console text")
+    if let (what, hint) = end ?? restarts {
+      return Finding(kind: .deviceRestarted, reason: "no answer, \(what)\(quote)", hint: hint)
     }
     return Finding(
       kind: .noAnswer, reason: "no answer, only console text (\(textBytes) bytes)\(quote)",
@@ -100,16 +108,25 @@ package struct ConsoleEvidence: Equatable, Sendable {
     return lines.last { !$0.isEmpty }?.hasPrefix("waiting for download") == true
   }
 
-  /// The cause of the last start, if the device does not get past its starts: after a fault, or too
-  /// many. A chip that wakes up is as intended, and so is the restart by opening the port.
-  private var restartCause: String? {
-    let starts = lines.compactMap { ESPBootLine(in: Array($0.utf8))?.cause }.filter {
-      $0.meaning != .intended
-    }
+  /// Why the device does not get past its starts: after a fault, or too many. A chip that wakes up
+  /// is as intended, and so is the restart by opening the port.
+  private var restarts: (what: String, hint: String)? {
+    let all = lines.compactMap { ESPBootLine(in: Array($0.utf8))?.cause }
+    let starts = all.filter { $0.meaning != .intended }
     let hasCrashed = lines.contains { $0.hasSuffix("Rebooting...") }
-    guard starts.count >= Self.restartsLimit || hasCrashed || starts.contains(where: { $0.trouble != nil })
-    else { return nil }
-    return starts.last?.name ?? "after a crash"
+    let cause = starts.last?.name ?? "after a crash"
+    let hint = "read its console text"
+    if starts.count >= Self.restartsLimit { return ("the device restarts again and again (\(cause))", hint) }
+    if hasCrashed { return ("the device crashed and restarted (\(cause))", hint) }
+    if starts.contains(where: { $0.trouble != nil }) { return ("the device restarted (\(cause))", hint) }
+    guard all.count(where: { $0.number == 1 }) >= Self.powerOnsLimit else { return nil }
+    return ("the power of the device comes again and again", "check its supply, its cable and the hub")
+  }
+
+  /// What the board says about its end, if it has not started since.
+  private var end: (what: String, hint: String)? {
+    let last = lines.reversed().prefix { ESPBootLine(in: Array($0.utf8)) == nil }
+    return Self.ends.first { end in last.contains { $0.contains(end.line) } }.map { ($0.reason, $0.hint) }
   }
 }
 

@@ -56,17 +56,26 @@ package struct ESPBootLine: Hashable, Sendable {
   private static let label = Array("rst:0x".utf8)
   private static let modeLabel = Array("),boot:0x".utf8)
 
-  /// The first report in a line, behind noise, but not in a word; `nil` if there is none.
+  /// The first report in a line, behind noise, but not in a message; `nil` if there is none.
   package init?(in line: [UInt8]) {
     guard line.count > Self.label.count + Self.modeLabel.count else { return nil }
     for offset in 0..<(line.count - Self.label.count)
     where line[offset] == Self.label[0] && line[offset...].starts(with: Self.label) {
-      if offset > 0, Self.isWord(line[offset - 1]) { continue }
+      if offset > 0, Self.isWord(line[offset - 1]) || Self.isMessage(line[..<offset]) { continue }
       guard let found = Self.parse(line[(offset + Self.label.count)...]) else { continue }
       (cause, mode) = found
       return
     }
     return nil
+  }
+
+  /// Whether text is in front of a report: a board prints its last reset, or the console of
+  /// another chip. Noise has other bytes, too; the end of a colour is no text.
+  private static func isMessage(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let isText = bytes.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 || $0 == 0x1B }
+    let colour = bytes.firstIndex(of: 0x1B).map { bytes[$0...] } ?? []
+    let visible = bytes.count { $0 > 0x20 && $0 < 0x7F } - colour.count { $0 > 0x20 && $0 < 0x7F }
+    return isText && (visible > 0 || colour.count > 5)
   }
 
   private static func parse(_ text: ArraySlice<UInt8>) -> (ESPResetCause, String)? {
