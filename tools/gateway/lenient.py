@@ -16,9 +16,8 @@ from tools.gateway.world import BRIDGE, DAYLY, DAYLY_PUSH, KEY_ID, TEAM, Sender,
 
 
 def t70_times(programs):
-    """T70: pyapns_client, whose tokens have another form of the time than those of aioapns."""
-    with World(programs) as world:
-        world.start()
+    """T70: a provider token's time in each form: what pyapns_client, PyAPNs2 and APNSwift send."""
+    with World(programs) as world, world.start().client() as client:
 
         class Client(pyapns_client.APNSClient):
             BASE_URLS = {"gateway": f"https://127.0.0.1:{world.apns_port}"}
@@ -30,6 +29,47 @@ def t70_times(programs):
         sender.push(notification, world.tokens[DAYLY])
         sender.close()
         equal(world.shown(1)[0]["text"], "pyapns_client", "the item")
+        for name, value, status in [
+            ("a fraction", time.time(), 200),
+            ("a string", str(int(time.time())), 200),
+            ("a string with a fraction", str(time.time()), 200),
+            ("words", "now", 403),
+            ("milliseconds", int(time.time() * 1000), 403),
+        ]:
+            token = world.sender.token(claims={"iat": value})
+            answer = world.push(client, DAYLY_PUSH, authorization=f"bearer {token}")
+            equal((answer.status_code, answer.headers.get("notibot-detail")), (status, None), name)
+
+
+def t71_same_second(programs):
+    """T71: aioapns: a second state of a Live Activity with the time of the first is shown; the
+    documented update, whose stale-date is long ago, is shown as stale."""
+
+    def state(status, **more):
+        content = {"status": status, "currentOperation": "Running tests..."}
+        return {"aps": {"timestamp": 1234567890, "event": "update", "content-state": content, **more}}
+
+    with World(programs) as world:
+        world.start()
+        for status in ("processing", "completed"):
+            (answer,) = world.send_with_aioapns([(world.tokens[BRIDGE], state(status))], topic=BRIDGE)
+            equal(answer.status, "200", status)
+        equal(world.shown(1)[0]["title"], "Completed", "the display")
+        stale = {"stale-date": 1234568190}
+        world.send_with_aioapns([(world.tokens[BRIDGE], state("processing", **stale))], topic=BRIDGE)
+        equal(world.pushes(1)[0]["remarks"][0]["place"], "aps.stale-date", "the remark")
+        wait_for(lambda: world.shown(1)[0]["title"] == "Processing (stale)", "the stale state")
+        start = {**state("new", **stale), "activityId": "2"}
+        start["aps"]["event"] = "start"
+        world.send_with_aioapns([(world.tokens[BRIDGE], start)], topic=BRIDGE)
+        equal(world.pushes(1)[0]["verdict"], "outdated", "a stale start")
+        world.shown(1)
+        # Back and forth, without an id: equal content is no repetition.
+        with world.client() as client:
+            for status in ("first", "second", "first"):
+                answer = world.push(client, state(status), topic=BRIDGE, apns_id=None)
+                equal(answer.status_code, 200, status)
+        wait_for(lambda: world.shown(1)[0]["title"] == "First", "the last state")
 
 
 def t72_token_bytes(programs):
@@ -64,15 +104,21 @@ def t73_remarks(programs):
         secret = "Launch code 4711 "
         shown = [
             ({"aps": {"alert": secret, "badge": "1"}}, ["aps.badge"]),
+            ({"aps": {"alert": secret, "badge": 1.5}}, ["aps.badge"]),
             ({"aps": {"alert": {"loc-key": "K", "loc-args": "x"}}}, ["aps.alert.loc-args", "aps.alert.loc-key"]),
             ({"aps": {"alert": secret * 60}}, ["aps.alert.body"]),
             ({"aps": {"alert": secret, "category": "OTHER"}}, ["aps.category"]),
+            ({"aps": {"alert": secret, "interruption-level": "critical"}}, ["aps.interruption-level"]),
+            ({**approval(1), "requestId": {}}, ["requestId"]),
             (approval(2, secret * 60), ["aps.category", "aps.alert.body"]),
         ]
         refused = [
             ({"body": {"aps": {"alert": 5}}}, "aps.alert"),
+            ({"body": {"aps": {"alert": {"body": ["x"]}}}}, "aps.alert.body"),
+            ({"body": {"aps": {"event": "jump"}}}, "aps.event"),
             ({"body": b"{"}, "body"),
             ({"apns_priority": "7"}, "apns-priority"),
+            ({"apns_push_type": "sms"}, "apns-push-type"),
             ({"token": "0" * 63}, ":path"),
             ({"apns_topic": "com.example.other"}, "apns-topic"),
             ({"authorization": "bearer " + Sender().token()}, "authorization"),
@@ -145,12 +191,19 @@ def t74_commands(programs):
         equal(json.loads(world.run("push", "--sample", "codingbridge/clear")), {"verdict": "removed"}, "the clear")
 
 
+def reporting(world):
+    """The profile makes dismissals decisions."""
+    category = '"callback": "codingbridge", "fields"'
+    world.change_profile("codingbridge", lambda text: text.replace(category, '"dismissal": true, ' + category))
+
+
 def t75_dismissals(programs):
-    """T75: a dismissal is a decision if the profile says so."""
+    """T75: a dismissal is a decision if the profile says so; one of a group that is read together
+    takes the group along."""
     answers = once()
     with Backend(answers) as backend, World(programs, configured(backend)) as world:
-        category = '"callback": "codingbridge", "fields"'
-        world.change_profile("codingbridge", lambda text: text.replace(category, '"dismissal": true, ' + category))
+        reporting(world)
+        world.change_profile("dayly", lambda text: text.replace('"app"', '"readTogether": true, "app"'))
         with world.start().client() as client:
             equal(world.push(client, approval(1), BRIDGE).status_code, 200, "the push")
             world.shown(1)
@@ -159,7 +212,15 @@ def t75_dismissals(programs):
             equal(content["action"], "com.apple.UNNotificationDismissActionIdentifier", "the action")
             equal((content["fields"]["requestId"], content.get("approved")), ("approval-1", None), "the decision")
             wait_for(lambda: not world.status()["decisions"], "the end of the decision")
+            for group in ("g1", "g1", "g1", "g2"):
+                world.push(client, {"aps": {"alert": group, "thread-id": group, "badge": 4}})
+            first = world.shown(4)[0]
+            world.ask("dismiss", item=first["item"])
+            wait_for(lambda: [item["text"] for item in world.items()] == ["g2"], "the group leaves")
+            equal(world.status()["badges"][DAYLY], 4, "the badge")
+            world.ask("dismiss", item=world.shown(1)[0]["item"])
+            wait_for(lambda: world.status()["badges"][DAYLY] == 0, "the badge")
         equal(len(backend.requests), 1, "callbacks")
 
 
-STORIES = [t70_times, t72_token_bytes, t73_remarks, t74_commands, t75_dismissals]
+STORIES = [t70_times, t71_same_second, t72_token_bytes, t73_remarks, t74_commands, t75_dismissals]
