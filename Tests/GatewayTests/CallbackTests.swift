@@ -12,7 +12,7 @@ struct CallbackTests {
     "http://127.0.0.1.example.com/", "http://localhost@example.com/", "https://host%00/",
   ])
   func `an address that is not safe is refused`(text: String) {
-    #expect(throws: ConfigurationProblem.self) { try CallbackAddress(parsing: text, "'url'") }
+    #expect(throws: InputProblem.self) { try CallbackAddress(parsing: text, "'url'") }
   }
 
   @Test func `addresses are read with their defaults`() throws {
@@ -77,7 +77,7 @@ struct CallbackTests {
       #"{"callbacks":{"c":{}}}"#, #"{"callbacks":{"c":{"url":"http://b.example"}}}"#,
       #"{"callbacks":{"c":{"url":"https://b.example","uri":""}}}"#,
     ] {
-      #expect(throws: ConfigurationProblem.self) { try GatewayConfiguration(parsing: Array(wrong.utf8)) }
+      #expect(throws: InputProblem.self) { try GatewayConfiguration(parsing: Array(wrong.utf8)) }
     }
   }
 }

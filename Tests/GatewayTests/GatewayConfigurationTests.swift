@@ -38,7 +38,7 @@ import Testing
     #"{"confirmSeconds":301}"#, #"{"messageCallbacks":{"door":"home"}}"#, #"{"messageCallbacks":[]}"#,
   ])
   func `a mistake is refused`(text: String) {
-    #expect(throws: ConfigurationProblem.self) { try Self.parse(text) }
+    #expect(throws: InputProblem.self) { try Self.parse(text) }
   }
 
   @Test func `an address of the network has to be allowed`() throws {

@@ -21,7 +21,7 @@ import Testing
     "{\"a\":1,\"a\":2}", "1\u{FEFF}",
   ])
   func `what is not JSON is refused`(text: String) {
-    #expect(throws: JSONValue.Problem.self) { try JSONValue(parsing: Array(text.utf8), limitBytes: 100) }
+    #expect(throws: InputProblem.self) { try JSONValue(parsing: Array(text.utf8), limitBytes: 100) }
   }
 
   @Test func `nesting is limited`() throws {
@@ -30,17 +30,17 @@ import Testing
     }
     _ = try JSONValue(parsing: nested(16), limitBytes: 100_000)
     for depth in [17, 10_000] {
-      #expect(throws: JSONValue.Problem(reason: .tooDeep, offset: 16)) {
+      #expect(throws: InputProblem("nested too deep (at byte 17)")) {
         try JSONValue(parsing: nested(depth), limitBytes: 100_000)
       }
     }
   }
 
   @Test func `bytes beyond the limit and bytes that are not UTF-8 are refused`() {
-    #expect(throws: JSONValue.Problem(reason: .tooLong, offset: 2)) {
+    #expect(throws: InputProblem("too many bytes (at byte 3)")) {
       try JSONValue(parsing: Array("123".utf8), limitBytes: 2)
     }
-    #expect(throws: JSONValue.Problem(reason: .notUTF8, offset: 1)) {
+    #expect(throws: InputProblem("not UTF-8 (at byte 2)")) {
       try JSONValue(parsing: [0x22, 0xC0, 0x80, 0x22], limitBytes: 10)
     }
   }

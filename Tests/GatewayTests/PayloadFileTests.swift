@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: ["", "[]", "// only\n", "{\"a\":1} // behind"])
   func `a file that is no object is refused`(text: String) {
-    #expect(throws: ConfigurationProblem.self) { try PayloadFile(parsing: Array(text.utf8)) }
+    #expect(throws: InputProblem.self) { try PayloadFile(parsing: Array(text.utf8)) }
   }
 
   static let key = String(repeating: "MIGHAgEAMBMGByqGSM49n", count: 8)

@@ -212,6 +212,6 @@ import Testing
     #"{"name":"a","app":"b","categories":{"C":{"answers":[{"label":"Approve for the project one","name":"1"},{"label":"Approve for the project two","name":"2"}]}}}"#,
   ])
   func `a profile with a mistake is refused`(json: String) {
-    #expect(throws: ConfigurationProblem.self) { try TopicProfile(parsing: Array(json.utf8)) }
+    #expect(throws: InputProblem.self) { try TopicProfile(parsing: Array(json.utf8)) }
   }
 }

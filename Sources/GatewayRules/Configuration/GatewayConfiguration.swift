@@ -27,12 +27,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
   package init() {}
 
   /// Reads the file. Throws with the key that is wrong.
-  package init(parsing bytes: [UInt8]) throws(ConfigurationProblem) {
+  package init(parsing bytes: [UInt8]) throws(InputProblem) {
     let root: JSONValue
     do {
       root = try JSONValue(parsing: bytes, limitBytes: Self.fileLimitBytes)
     } catch {
-      throw ConfigurationProblem(error.description)
+      throw InputProblem(error.description)
     }
     var reader = try MemberReader(root, "the configuration")
     port = try reader.string("port") ?? port
@@ -44,11 +44,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     case .some(let value): http = try SocketPlace(value.string ?? "", "http")
     }
     guard apns.isLoopback || listensOnNetwork else {
-      throw ConfigurationProblem(
+      throw InputProblem(
         "'apns' is neither 127.0.0.1 nor [::1]; 'listensOnNetwork' allows an address of the network")
     }
     // It has neither TLS nor a password.
-    guard http?.isLoopback ?? true else { throw ConfigurationProblem("'http' must be 127.0.0.1 or [::1]") }
+    guard http?.isLoopback ?? true else { throw InputProblem("'http' must be 127.0.0.1 or [::1]") }
     if let text = try reader.string("quietHours") { quietHours = try QuietHours(parsing: text) }
     if let seconds = try reader.whole("dedupeSeconds", 0...3600) { intake.contentKeepMs = seconds * 1000 }
     if let seconds = try reader.whole("confirmSeconds", 2...300) { decisions.confirmMs = seconds * 1000 }
@@ -82,10 +82,10 @@ package struct SocketPlace: Hashable, Sendable {
     self.port = port
   }
 
-  init(_ text: String, _ key: String) throws(ConfigurationProblem) {
+  init(_ text: String, _ key: String) throws(InputProblem) {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65_535).contains(port), colon != text.startIndex
-    else { throw ConfigurationProblem("'\(key)' is not ADDRESS:PORT, such as 127.0.0.1:2197") }
+    else { throw InputProblem("'\(key)' is not ADDRESS:PORT, such as 127.0.0.1:2197") }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     self.init(host: String(host), port: port)
@@ -96,10 +96,10 @@ package struct SocketPlace: Hashable, Sendable {
 
 extension QuietHours {
   /// Reads `22:00-07:00`.
-  init(parsing text: String) throws(ConfigurationProblem) {
+  init(parsing text: String) throws(InputProblem) {
     let minutes = text.split(separator: "-", omittingEmptySubsequences: false).map(Self.minute)
     guard minutes.count == 2, let start = minutes[0], let end = minutes[1] else {
-      throw ConfigurationProblem("'quietHours' is not START-END, such as 22:00-07:00")
+      throw InputProblem("'quietHours' is not START-END, such as 22:00-07:00")
     }
     self.init(startMinute: start, endMinute: end)
   }
@@ -124,12 +124,12 @@ package struct FailureRule: Hashable, Sendable {
   package var every: Int64
   private var count: Int64 = 0
 
-  init(_ value: JSONValue) throws(ConfigurationProblem) {
+  init(_ value: JSONValue) throws(InputProblem) {
     var reader = try MemberReader(value, "a rule of 'failures'")
     topic = try reader.string("topic")
     token = try reader.string("token")
     if let topic, let (words, remedy) = Topic.problem(topic) {
-      throw ConfigurationProblem("a topic of 'failures' can never match: \(words); \(remedy)")
+      throw InputProblem("a topic of 'failures' can never match: \(words); \(remedy)")
     }
     guard let status = try reader.whole("status", 410...503), [410, 429, 503].contains(status) else {
       throw reader.problem("status", "410, 429 or 503")

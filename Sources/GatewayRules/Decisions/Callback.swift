@@ -18,9 +18,9 @@ package struct Callback: Hashable, Sendable {
     self.clearAddress = clearAddress
   }
 
-  init(_ value: JSONValue, _ place: String) throws(ConfigurationProblem) {
+  init(_ value: JSONValue, _ place: String) throws(InputProblem) {
     var reader = try MemberReader(value, place)
-    guard let url = try reader.string("url") else { throw ConfigurationProblem("\(place) needs a 'url'") }
+    guard let url = try reader.string("url") else { throw InputProblem("\(place) needs a 'url'") }
     address = try CallbackAddress(parsing: url, "'url' of \(place)")
     secretPath = try reader.string("secret")
     authorityPath = try reader.string("authority")
@@ -95,8 +95,8 @@ package struct CallbackAddress: Hashable, Sendable {
   /// Bytes of an address, at most.
   package static let limitBytes = 2048
 
-  package init(parsing text: String, _ place: String) throws(ConfigurationProblem) {
-    func problem(_ words: String) -> ConfigurationProblem { ConfigurationProblem("\(place) \(words)") }
+  package init(parsing text: String, _ place: String) throws(InputProblem) {
+    func problem(_ words: String) -> InputProblem { InputProblem("\(place) \(words)") }
     guard text.utf8.count <= Self.limitBytes, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw problem("is not an address: it has a space, a character that is not ASCII, or too many")
     }

@@ -9,15 +9,15 @@ struct JSONParser {
     self.isLenient = isLenient
   }
 
-  mutating func document() throws(JSONValue.Problem) -> JSONValue {
+  mutating func document() throws(InputProblem) -> JSONValue {
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
     let value = try value(depth: 0)
     skipWhitespace()
-    guard offset == bytes.count || isLenient else { throw problem(.unexpected) }
+    guard offset == bytes.count || isLenient else { throw problem("not JSON") }
     return value
   }
 
-  private mutating func value(depth: Int) throws(JSONValue.Problem) -> JSONValue {
+  private mutating func value(depth: Int) throws(InputProblem) -> JSONValue {
     skipWhitespace()
     switch peek() {
     case UInt8(ascii: "{"): return try object(depth: depth)
@@ -30,8 +30,8 @@ struct JSONParser {
     }
   }
 
-  private mutating func object(depth: Int) throws(JSONValue.Problem) -> JSONValue {
-    guard depth < JSONValue.depthLimit else { throw problem(.tooDeep) }
+  private mutating func object(depth: Int) throws(InputProblem) -> JSONValue {
+    guard depth < JSONValue.depthLimit else { throw problem("nested too deep") }
     offset += 1
     var members: [String: JSONValue] = [:]
     skipWhitespace()
@@ -44,7 +44,7 @@ struct JSONParser {
       try expect(UInt8(ascii: ":"))
       let value = try value(depth: depth + 1)
       guard members.updateValue(value, forKey: key) == nil || isLenient else {
-        throw JSONValue.Problem(reason: .repeatedKey, offset: start)
+        throw InputProblem("a key stands twice", at: start)
       }
       skipWhitespace()
       if skip(UInt8(ascii: "}")) { return .object(members) }
@@ -52,8 +52,8 @@ struct JSONParser {
     }
   }
 
-  private mutating func array(depth: Int) throws(JSONValue.Problem) -> JSONValue {
-    guard depth < JSONValue.depthLimit else { throw problem(.tooDeep) }
+  private mutating func array(depth: Int) throws(InputProblem) -> JSONValue {
+    guard depth < JSONValue.depthLimit else { throw problem("nested too deep") }
     offset += 1
     var values: [JSONValue] = []
     skipWhitespace()
@@ -66,7 +66,7 @@ struct JSONParser {
     }
   }
 
-  private mutating func string() throws(JSONValue.Problem) -> String {
+  private mutating func string() throws(InputProblem) -> String {
     try expect(UInt8(ascii: "\""))
     var text: [UInt8] = []
     while let byte = peek() {
@@ -77,17 +77,17 @@ struct JSONParser {
       case UInt8(ascii: "\\"):
         offset += 1
         text += Array(String(Character(try escape())).utf8)
-      case 0..<0x20: throw problem(.unexpected)
+      case 0..<0x20: throw problem("not JSON")
       case _:
         text.append(byte)
         offset += 1
       }
     }
-    throw problem(.unexpected)
+    throw problem("not JSON")
   }
 
-  private mutating func escape() throws(JSONValue.Problem) -> Unicode.Scalar {
-    guard let letter = peek() else { throw problem(.unexpected) }
+  private mutating func escape() throws(InputProblem) -> Unicode.Scalar {
+    guard let letter = peek() else { throw problem("not JSON") }
     offset += 1
     switch letter {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(letter)
@@ -97,11 +97,11 @@ struct JSONParser {
     case UInt8(ascii: "r"): return "\r"
     case UInt8(ascii: "t"): return "\t"
     case UInt8(ascii: "u"): return try unicodeEscape()
-    case _: throw problem(.unexpected)
+    case _: throw problem("not JSON")
     }
   }
 
-  private mutating func unicodeEscape() throws(JSONValue.Problem) -> Unicode.Scalar {
+  private mutating func unicodeEscape() throws(InputProblem) -> Unicode.Scalar {
     let first = try codeUnit()
     guard UTF16.isLeadSurrogate(first), offset + 1 < bytes.count, bytes[offset] == UInt8(ascii: "\\"),
       bytes[offset + 1] == UInt8(ascii: "u")
@@ -117,17 +117,17 @@ struct JSONParser {
     return Unicode.Scalar(value) ?? "\u{FFFD}"
   }
 
-  private mutating func codeUnit() throws(JSONValue.Problem) -> UInt16 {
+  private mutating func codeUnit() throws(InputProblem) -> UInt16 {
     var value: UInt16 = 0
     for _ in 0..<4 {
-      guard let byte = peek(), let digit = hexDigit(byte) else { throw problem(.unexpected) }
+      guard let byte = peek(), let digit = hexDigit(byte) else { throw problem("not JSON") }
       value = value << 4 | UInt16(digit)
       offset += 1
     }
     return value
   }
 
-  private mutating func number() throws(JSONValue.Problem) -> JSONValue {
+  private mutating func number() throws(InputProblem) -> JSONValue {
     let start = offset
     _ = skip(UInt8(ascii: "-"))
     if !skip(UInt8(ascii: "0")) { try digits() }
@@ -144,14 +144,14 @@ struct JSONParser {
     return .number(value)
   }
 
-  private mutating func digits() throws(JSONValue.Problem) {
-    guard let first = peek(), isDigit(first) else { throw problem(.unexpected) }
+  private mutating func digits() throws(InputProblem) {
+    guard let first = peek(), isDigit(first) else { throw problem("not JSON") }
     while let byte = peek(), isDigit(byte) { offset += 1 }
   }
 
   private mutating func literal(
     _ word: String, _ value: JSONValue
-  ) throws(JSONValue.Problem) -> JSONValue {
+  ) throws(InputProblem) -> JSONValue {
     for byte in word.utf8 { try expect(byte) }
     return value
   }
@@ -166,17 +166,15 @@ struct JSONParser {
     return true
   }
 
-  private mutating func expect(_ byte: UInt8) throws(JSONValue.Problem) {
-    guard skip(byte) else { throw problem(.unexpected) }
+  private mutating func expect(_ byte: UInt8) throws(InputProblem) {
+    guard skip(byte) else { throw problem("not JSON") }
   }
 
   private mutating func skipWhitespace() {
     while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { offset += 1 }
   }
 
-  private func problem(_ reason: JSONValue.Problem.Reason) -> JSONValue.Problem {
-    JSONValue.Problem(reason: reason, offset: offset)
-  }
+  private func problem(_ reason: String) -> InputProblem { InputProblem(reason, at: offset) }
 }
 
 /// The value of an ASCII hexadecimal digit.

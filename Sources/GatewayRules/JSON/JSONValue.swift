@@ -10,28 +10,6 @@ package enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Why bytes are not such a value, and where.
-  package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
-    package enum Reason: String, Hashable, Sendable {
-      case tooLong = "too many bytes"
-      case notUTF8 = "not UTF-8"
-      case unexpected = "not JSON"
-      case tooDeep = "nested too deep"
-      case repeatedKey = "a key stands twice"
-    }
-
-    package var reason: Reason
-    /// Counted from 0.
-    package var offset: Int
-
-    package init(reason: Reason, offset: Int) {
-      self.reason = reason
-      self.offset = offset
-    }
-
-    package var description: String { "\(reason.rawValue) (at byte \(offset + 1))" }
-  }
-
   /// Objects and arrays around a value, at most.
   package static let depthLimit = 16
 
@@ -42,10 +20,10 @@ package enum JSONValue: Hashable, Sendable {
   /// become U+FFFD.
   /// - Parameter isLenient: the last one of repeated keys counts, and what follows the value does
   ///   not, as in Go.
-  package init(parsing bytes: [UInt8], limitBytes: Int, isLenient: Bool = false) throws(Problem) {
-    guard bytes.count <= limitBytes else { throw Problem(reason: .tooLong, offset: limitBytes) }
+  package init(parsing bytes: [UInt8], limitBytes: Int, isLenient: Bool = false) throws(InputProblem) {
+    guard bytes.count <= limitBytes else { throw InputProblem("too many bytes", at: limitBytes) }
     guard String(validating: bytes, as: UTF8.self) != nil else {
-      throw Problem(reason: .notUTF8, offset: Self.validPrefix(of: bytes))
+      throw InputProblem("not UTF-8", at: Self.validPrefix(of: bytes))
     }
     var parser = JSONParser(bytes, isLenient: isLenient)
     self = try parser.document()

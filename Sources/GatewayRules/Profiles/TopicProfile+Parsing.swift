@@ -1,40 +1,31 @@
 import NotibotProtocol
 
-/// Why a file is not a profile or a configuration.
-package struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConvertible {
-  package var description: String
-
-  package init(_ description: String) {
-    self.description = description
-  }
-}
-
 /// Reads the members of an object, and refuses keys that nobody asked for.
 struct MemberReader {
   private let place: String
   private var members: [String: JSONValue]
 
-  init(_ value: JSONValue?, _ place: String) throws(ConfigurationProblem) {
-    guard let object = value?.object else { throw ConfigurationProblem("\(place) is not an object") }
+  init(_ value: JSONValue?, _ place: String) throws(InputProblem) {
+    guard let object = value?.object else { throw InputProblem("\(place) is not an object") }
     members = object
     self.place = place
   }
 
   mutating func value(_ key: String) -> JSONValue? { members.removeValue(forKey: key) }
 
-  mutating func string(_ key: String) throws(ConfigurationProblem) -> String? {
+  mutating func string(_ key: String) throws(InputProblem) -> String? {
     guard let value = value(key) else { return nil }
     guard let text = value.string else { throw problem(key, "a string") }
     return text
   }
 
-  mutating func bool(_ key: String) throws(ConfigurationProblem) -> Bool? {
+  mutating func bool(_ key: String) throws(InputProblem) -> Bool? {
     guard let value = value(key) else { return nil }
     guard let claim = value.bool else { throw problem(key, "true or false") }
     return claim
   }
 
-  mutating func whole(_ key: String, _ range: ClosedRange<Int64>) throws(ConfigurationProblem) -> Int64? {
+  mutating func whole(_ key: String, _ range: ClosedRange<Int64>) throws(InputProblem) -> Int64? {
     guard let value = value(key) else { return nil }
     guard let number = value.whole, range.contains(number) else {
       throw problem(key, "a whole number, \(range.lowerBound) to \(range.upperBound)")
@@ -42,7 +33,7 @@ struct MemberReader {
     return number
   }
 
-  mutating func strings(_ key: String) throws(ConfigurationProblem) -> [String]? {
+  mutating func strings(_ key: String) throws(InputProblem) -> [String]? {
     guard let value = value(key) else { return nil }
     guard let array = value.array, array.allSatisfy({ $0.string != nil }) else {
       throw problem(key, "an array of strings")
@@ -50,25 +41,25 @@ struct MemberReader {
     return array.compactMap(\.string)
   }
 
-  mutating func array(_ key: String) throws(ConfigurationProblem) -> [JSONValue] {
+  mutating func array(_ key: String) throws(InputProblem) -> [JSONValue] {
     guard let value = value(key) else { return [] }
     guard let array = value.array else { throw problem(key, "an array") }
     return array
   }
 
-  mutating func object(_ key: String) throws(ConfigurationProblem) -> [String: JSONValue] {
+  mutating func object(_ key: String) throws(InputProblem) -> [String: JSONValue] {
     guard let value = value(key) else { return [:] }
     guard let object = value.object else { throw problem(key, "an object") }
     return object
   }
 
   /// Refuses a key that was not read: it would be a typing error without effect.
-  func end() throws(ConfigurationProblem) {
-    if let key = members.keys.min() { throw ConfigurationProblem("\(place) has an unknown key '\(key)'") }
+  func end() throws(InputProblem) {
+    if let key = members.keys.min() { throw InputProblem("\(place) has an unknown key '\(key)'") }
   }
 
-  func problem(_ key: String, _ expected: String) -> ConfigurationProblem {
-    ConfigurationProblem("'\(key)' of \(place) is not \(expected)")
+  func problem(_ key: String, _ expected: String) -> InputProblem {
+    InputProblem("'\(key)' of \(place) is not \(expected)")
   }
 }
 
@@ -77,22 +68,22 @@ extension TopicProfile {
   package static let fileLimitBytes = 65_536
 
   /// Reads a profile file. Throws with the key that is wrong.
-  package init(parsing bytes: [UInt8]) throws(ConfigurationProblem) {
+  package init(parsing bytes: [UInt8]) throws(InputProblem) {
     let root: JSONValue
     do {
       root = try JSONValue(parsing: bytes, limitBytes: Self.fileLimitBytes)
     } catch {
-      throw ConfigurationProblem(error.description)
+      throw InputProblem(error.description)
     }
     var reader = try MemberReader(root, "the profile")
     guard let name = try reader.string("name"), let app = try reader.string("app") else {
-      throw ConfigurationProblem("the profile needs 'name' and 'app'")
+      throw InputProblem("the profile needs 'name' and 'app'")
     }
     self.init(name: name, app: app)
     topics = try reader.strings("topics") ?? []
     for topic in topics {
       guard let (words, remedy) = Topic.problem(topic) else { continue }
-      throw ConfigurationProblem("the topic '\(topic)' can never match: \(words); \(remedy)")
+      throw InputProblem("the topic '\(topic)' can never match: \(words); \(remedy)")
     }
     groupFields = try reader.strings("groupFields") ?? []
     groupNames = try reader.strings("groupNames") ?? []
@@ -114,10 +105,10 @@ extension TopicProfile {
 }
 
 extension TopicProfile.Identifier {
-  init(_ value: JSONValue, _ place: String) throws(ConfigurationProblem) {
+  init(_ value: JSONValue, _ place: String) throws(InputProblem) {
     var reader = try MemberReader(value, place)
     guard let field = try reader.string("field") else {
-      throw ConfigurationProblem("\(place) needs a 'field'")
+      throw InputProblem("\(place) needs a 'field'")
     }
     self.field = field
     prefix = try reader.string("prefix") ?? ""
@@ -132,7 +123,7 @@ extension TopicProfile.Identifier {
 }
 
 extension TopicProfile.Category {
-  init(_ value: JSONValue, _ place: String) throws(ConfigurationProblem) {
+  init(_ value: JSONValue, _ place: String) throws(InputProblem) {
     var reader = try MemberReader(value, place)
     self.init()
     if let name = try reader.string("level") {
@@ -187,10 +178,10 @@ extension TopicProfile.Category {
 }
 
 extension Answer {
-  init(_ value: JSONValue) throws(ConfigurationProblem) {
+  init(_ value: JSONValue) throws(InputProblem) {
     var reader = try MemberReader(value, "an element of 'answers'")
     guard let label = try reader.string("label"), let name = try reader.string("name") else {
-      throw ConfigurationProblem("an element of 'answers' needs a 'label' and a 'name'")
+      throw InputProblem("an element of 'answers' needs a 'label' and a 'name'")
     }
     self.init(
       name: name, label: label, approved: try reader.bool("approved"),
@@ -199,7 +190,7 @@ extension Answer {
     let isConfirmed = try reader.bool("confirm") ?? false
     let prompt = try reader.string("prompt")
     guard isConfirmed || prompt == nil else {
-      throw ConfigurationProblem("an element of 'answers' has a 'prompt' without 'confirm'")
+      throw InputProblem("an element of 'answers' has a 'prompt' without 'confirm'")
     }
     if isConfirmed { self.prompt = prompt ?? "Press \(label) again to confirm" }
     try reader.end()
@@ -207,7 +198,7 @@ extension Answer {
 }
 
 extension TopicProfile.ActivityFields {
-  init(_ value: JSONValue) throws(ConfigurationProblem) {
+  init(_ value: JSONValue) throws(InputProblem) {
     var reader = try MemberReader(value, "'activity'")
     self.init()
     title = try reader.string("title") ?? title

@@ -8,15 +8,6 @@ package struct MessageAction: Hashable, Sendable {
     case view, broadcast, http, copy
   }
 
-  /// A reason why actions are refused, as ntfy's server words it.
-  struct Fault: Error, Hashable {
-    var text: String
-
-    init(_ text: String) {
-      self.text = text
-    }
-  }
-
   package var kind: Kind
   package var label: String
   /// All members as the sender gave them, for the answer. They are neither kept nor used.
@@ -38,12 +29,10 @@ package struct MessageAction: Hashable, Sendable {
 
   /// Reads ntfy's short form, `http, Label, URL; …`, or an array in JSON.
   static func parse(_ text: String) throws(PublishProblem) -> [MessageAction] {
-    do {
+    do throws(InputProblem) {
       let rows = text.hasPrefix("[") ? try objects(text) : try ActionParser.rows(of: text)
-      guard rows.count <= limit else { throw Fault("at most \(limit) are allowed") }
-      return try rows.map { try MessageAction($0) }
-    } catch let fault as Fault {
-      throw PublishProblem(.actions, "the actions are not valid: \(fault.text)")
+      guard rows.count <= limit else { throw InputProblem("at most \(limit) are allowed") }
+      return try rows.map { row throws(InputProblem) in try MessageAction(row) }
     } catch {
       throw PublishProblem(.actions, "the actions are not valid: \(error)")
     }
@@ -54,42 +43,44 @@ package struct MessageAction: Hashable, Sendable {
     (kind, self.label) = (.broadcast, label)
   }
 
-  private static func objects(_ text: String) throws -> [[String: JSONValue]] {
+  private static func objects(_ text: String) throws(InputProblem) -> [[String: JSONValue]] {
     let bytes = Array(text.utf8)
     let value = try JSONValue(parsing: bytes, limitBytes: bytes.count, isLenient: true)
-    return try (value.array ?? []).map { row in
-      guard let members = row.object else { throw Fault("one of them is not an object") }
+    return try (value.array ?? []).map { row throws(InputProblem) in
+      guard let members = row.object else { throw InputProblem("one of them is not an object") }
       return Dictionary(members.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
         .filter { $0.value != .null }
     }
   }
 
   /// Checks members with their names in lower case; those of `headers` and `extras` are objects.
-  private init(_ members: [String: JSONValue]) throws(Fault) {
+  private init(_ members: [String: JSONValue]) throws(InputProblem) {
     for name in ["action", "label", "url", "method", "body", "intent", "value"] {
-      guard members[name].map({ $0.string != nil }) ?? true else { throw Fault("'\(name)' is not a text") }
+      guard members[name].map({ $0.string != nil }) ?? true else {
+        throw InputProblem("'\(name)' is not a text")
+      }
     }
     for name in ["headers", "extras"] {
       let isValid = members[name].map { $0.object?.values.allSatisfy { $0.string != nil } ?? false }
-      guard isValid ?? true else { throw Fault("'\(name)' is not an object of texts") }
+      guard isValid ?? true else { throw InputProblem("'\(name)' is not an object of texts") }
     }
     func text(_ name: String) -> String { members[name]?.string ?? "" }
     guard let kind = Kind(rawValue: text("action").lowercased()) else {
-      throw Fault("an action is not one of view, broadcast, http and copy")
+      throw InputProblem("an action is not one of view, broadcast, http and copy")
     }
     let label = text("label").trimmed
-    guard !label.isEmpty else { throw Fault("an action has no label") }
+    guard !label.isEmpty else { throw InputProblem("an action has no label") }
     switch kind {
-    case .view, .http: if text("url").isEmpty { throw Fault("'\(kind.rawValue)' has no url") }
-    case .copy: if text("value").isEmpty { throw Fault("'copy' has no value") }
+    case .view, .http: if text("url").isEmpty { throw InputProblem("'\(kind.rawValue)' has no url") }
+    case .copy: if text("value").isEmpty { throw InputProblem("'copy' has no value") }
     case .broadcast: break
     }
     let method = text("method").uppercased()
     guard kind != .http || !["GET", "HEAD"].contains(method) || text("body").isEmpty else {
-      throw Fault("a body is not possible with \(method)")
+      throw InputProblem("a body is not possible with \(method)")
     }
     guard members["clear"].map({ $0.bool != nil }) ?? true else {
-      throw Fault("'clear' is not true or false")
+      throw InputProblem("'clear' is not true or false")
     }
     (self.kind, self.members) = (kind, members)
     self.label = DisplayNotification.cut(label, toBytes: Self.labelLimitBytes) { _ in 1 }
@@ -104,14 +95,14 @@ package struct MessageAction: Hashable, Sendable {
 private struct ActionParser {
   private var rest: Substring
 
-  static func rows(of text: String) throws(MessageAction.Fault) -> [[String: JSONValue]] {
+  static func rows(of text: String) throws(InputProblem) -> [[String: JSONValue]] {
     var parser = ActionParser(rest: Substring(text))
     var rows: [[String: JSONValue]] = []
     while !parser.rest.isEmpty { rows.append(try parser.row()) }
     return rows
   }
 
-  private mutating func row() throws(MessageAction.Fault) -> [String: JSONValue] {
+  private mutating func row() throws(InputProblem) -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
     for index in 0... {
       skipSpaces()
@@ -120,7 +111,7 @@ private struct ActionParser {
       try Self.set(key ?? Self.key(at: index, of: members), to: value, in: &members)
       skipSpaces()
       guard let end = rest.popFirst(), end != ";" else { break }
-      guard end == "," else { throw MessageAction.Fault("there is text after a closing quote") }
+      guard end == "," else { throw InputProblem("there is text after a closing quote") }
     }
     return members
   }
@@ -138,7 +129,7 @@ private struct ActionParser {
 
   private static func set(
     _ key: String, to value: String, in members: inout [String: JSONValue]
-  ) throws(MessageAction.Fault) {
+  ) throws(InputProblem) {
     for name in ["headers", "extras"] where key.hasPrefix("\(name).") {
       var object = members[name]?.object ?? [:]
       object[String(key.dropFirst(name.count + 1))] = .string(value)
@@ -150,9 +141,9 @@ private struct ActionParser {
       members[key.lowercased()] = .string(value)
     case ("clear", "true"), ("clear", "yes"), ("clear", "1"): members["clear"] = .bool(true)
     case ("clear", "false"), ("clear", "no"), ("clear", "0"): members["clear"] = .bool(false)
-    case ("clear", _): throw MessageAction.Fault("'clear' is not true or false")
-    case ("", _): throw MessageAction.Fault("a value has no key; write KEY=VALUE")
-    case _: throw MessageAction.Fault("an unknown key")
+    case ("clear", _): throw InputProblem("'clear' is not true or false")
+    case ("", _): throw InputProblem("a value has no key; write KEY=VALUE")
+    case _: throw InputProblem("an unknown key")
     }
   }
 
@@ -173,7 +164,7 @@ private struct ActionParser {
     return String(value).trimmed
   }
 
-  private mutating func popQuoted() throws(MessageAction.Fault) -> String {
+  private mutating func popQuoted() throws(InputProblem) -> String {
     let quote = rest.popFirst()
     var value = ""
     while let character = rest.popFirst() {
@@ -185,6 +176,6 @@ private struct ActionParser {
         value.append(character)
       }
     }
-    throw MessageAction.Fault("a quote is not closed")
+    throw InputProblem("a quote is not closed")
   }
 }

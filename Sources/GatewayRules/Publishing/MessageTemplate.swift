@@ -24,7 +24,7 @@ enum MessageTemplate: String, CaseIterable {
 
   func render(_ body: [UInt8]) throws(PublishProblem) -> (title: String, text: String) {
     let root = Node(value: try PublishParameters.json(body, or: .templateNotJSON))
-    do throws(Fault) {
+    do throws(InputProblem) {
       let (title, text) =
         switch self {
         case .github: try Self.github(root)
@@ -33,12 +33,8 @@ enum MessageTemplate: String, CaseIterable {
         }
       return (title.withLineEnds.trimmed, text.withLineEnds.trimmed)
     } catch {
-      throw PublishProblem(.templateFailed, "the template \(rawValue) does not fit the body: \(error.text)")
+      throw PublishProblem(.templateFailed, "the template \(rawValue) does not fit the body: \(error)")
     }
-  }
-
-  private struct Fault: Error {
-    var text: String
   }
 
   /// A place in the body.
@@ -47,14 +43,14 @@ enum MessageTemplate: String, CaseIterable {
     var value: JSONValue?
 
     /// A member, if it is there; of a text or a number there is none.
-    func at(_ name: String) throws(Fault) -> Node {
+    func at(_ name: String) throws(InputProblem) -> Node {
       guard let value else { return self }
-      guard let members = value.object else { throw Fault(text: "what has '\(name)' is not an object") }
+      guard let members = value.object else { throw InputProblem("what has '\(name)' is not an object") }
       return Node(value: members[name].flatMap { $0 == .null ? nil : $0 })
     }
 
     subscript(names: String...) -> Node {
-      get throws(Fault) {
+      get throws(InputProblem) {
         var node = self
         for name in names { node = try node.at(name) }
         return node
@@ -75,20 +71,20 @@ enum MessageTemplate: String, CaseIterable {
     }
 
     /// The text, at most `textLimit` characters.
-    func cut() throws(Fault) -> String {
-      guard let text = value?.string else { throw Fault(text: "a text is missing") }
+    func cut() throws(InputProblem) -> String {
+      guard let text = value?.string else { throw InputProblem("a text is missing") }
       return String(text.prefix(textLimit))
     }
 
     /// With capitals at the beginnings of words.
-    func titled() throws(Fault) -> String {
-      guard let text = value?.string else { throw Fault(text: "a text is missing") }
+    func titled() throws(InputProblem) -> String {
+      guard let text = value?.string else { throw InputProblem("a text is missing") }
       return text.split(separator: " ", omittingEmptySubsequences: false)
         .map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: " ")
     }
   }
 
-  private static func grafana(_ root: Node) throws(Fault) -> (String, String) {
+  private static func grafana(_ root: Node) throws(InputProblem) -> (String, String) {
     let title = try root["title"]
     let words = { (mark: String, instead: String) in "\(mark) \(title.isTrue ? title.text : instead)" }
     let text = try root["message"].cut()
@@ -99,10 +95,10 @@ enum MessageTemplate: String, CaseIterable {
     }
   }
 
-  private static func alertmanager(_ root: Node) throws(Fault) -> (String, String) {
+  private static func alertmanager(_ root: Node) throws(InputProblem) -> (String, String) {
     let status = try root["status"]
     guard let word = ["firing": "🚨 Alert", "resolved": "✅ Resolved"][status.text] else {
-      throw Fault(text: "the status is not firing or resolved")
+      throw InputProblem("the status is not firing or resolved")
     }
     let alerts = try root["alerts"].value?.array ?? []
     let title = "\(word): \(try Node(value: alerts.first)["labels", "alertname"].text)"
@@ -127,18 +123,18 @@ enum MessageTemplate: String, CaseIterable {
     return (title, text)
   }
 
-  private static func github(_ root: Node) throws(Fault) -> (String, String) {
+  private static func github(_ root: Node) throws(InputProblem) -> (String, String) {
     let (action, repository) = (try root["action"], try root["repository"])
-    func url(_ names: String...) throws(Fault) -> String {
+    func url(_ names: String...) throws(InputProblem) -> String {
       var node = root
       for name in names + ["html_url"] { node = try node.at(name) }
       return node.text
     }
-    func who() throws(Fault) -> String { try root["sender", "login"].text }
-    func body(_ word: String, _ node: Node) throws(Fault) -> String {
+    func who() throws(InputProblem) -> String { try root["sender", "login"].text }
+    func body(_ word: String, _ node: Node) throws(InputProblem) -> String {
       try node["body"].isTrue ? "\n\n\(word):\n\(try node["body"].cut())" : ""
     }
-    func numbered(_ node: Node) throws(Fault) -> String { "#\(try node["number"].text)" }
+    func numbered(_ node: Node) throws(InputProblem) -> String { "#\(try node["number"].text)" }
     if try root["starred_at"].isTrue, action.text == "created" {
       return (
         "⭐ \(try who()) starred \(try repository["name"].text)",
@@ -169,7 +165,7 @@ enum MessageTemplate: String, CaseIterable {
       )
     }
     let issue = try root["issue"]
-    guard issue.isTrue else { throw Fault(text: "the event is not a star, comment, pull request or issue") }
+    guard issue.isTrue else { throw InputProblem("the event is not a star, comment, pull request or issue") }
     return (
       "🐛 Issue \(action.text): \(try numbered(issue)) \(try issue["title"].text)",
       "\(try action.titled()) by: \(try url("issue", "user"))\nRepository: \(try url("repository"))\n"

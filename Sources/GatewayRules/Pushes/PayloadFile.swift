@@ -8,7 +8,7 @@ package struct PayloadFile: Hashable, Sendable {
   package var topic: String?
   package var body: [UInt8]
 
-  package init(parsing bytes: [UInt8]) throws(ConfigurationProblem) {
+  package init(parsing bytes: [UInt8]) throws(InputProblem) {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
       let text = line.drop { [0x20, 0x09, 0xEF, 0xBB, 0xBF].contains($0) }
       // No string in JSON goes on in another line.
@@ -19,9 +19,9 @@ package struct PayloadFile: Hashable, Sendable {
       root = try JSONValue(
         parsing: Array(lines.joined(separator: Array("\n".utf8))), limitBytes: Self.limitBytes)
     } catch {
-      throw ConfigurationProblem(error.description)
+      throw InputProblem(error.description)
     }
-    guard case .object(var members) = root else { throw ConfigurationProblem("it is not a JSON object") }
+    guard case .object(var members) = root else { throw InputProblem("it is not a JSON object") }
     topic = members.removeValue(forKey: "Simulator Target Bundle")?.string
     body = Array(JSONValue.object(members).line.utf8)
   }

@@ -35,7 +35,7 @@ package struct PushPayload: Hashable, Sendable {
 
   /// Reads a body; throws if it is not an object, or its `aps` is none.
   package init(parsing bytes: [UInt8], limitBytes: Int) throws(PushRefusal) {
-    do throws(JSONValue.Problem) {
+    do throws(InputProblem) {
       root = try JSONValue(parsing: bytes, limitBytes: limitBytes)
     } catch {
       throw PushRefusal(.payloadEmpty, because: bytes.isEmpty ? "is empty" : "\(error)")
