@@ -288,7 +288,7 @@ struct ForwardingMachineTests {
     #expect(rig.actions.last == .finished)
     #expect(rig.finsCount == 1)
     rig.perform { $0.submit(.add(Self.notification("a")), token: 9, now: $1) }
-    #expect(rig.reports.last == .rejected(.ended, token: 9))
+    #expect(rig.reports.last == .rejected(.stopped, token: 9))
   }
 
   @Test func `a failed commit ends it`() {

@@ -311,9 +311,9 @@ struct OutboxMachineTests {
     let third = world.submit(.update(Self.number(1), Self.notification("b")))
     #expect(
       world.drainReports() == [
-        .rejected(.unknownNumber(Self.number(9)), token: first),
-        .rejected(.unknownNumber(Self.number(9)), token: second),
-        .rejected(.unknownNumber(Self.number(1)), token: third),
+        .rejected(.unknownNumber(Self.number(9).rawValue), token: first),
+        .rejected(.unknownNumber(Self.number(9).rawValue), token: second),
+        .rejected(.unknownNumber(Self.number(1).rawValue), token: third),
       ])
   }
 

@@ -122,7 +122,7 @@ package struct ForwardingMachine: Equatable, Sendable {
     _ submission: OutboxSubmission, key: IdempotencyKey? = nil, token: UInt64, now: Instant
   ) {
     guard phase != .finished else {
-      let reason = outbox.hasFailed ? OutboxRejection.journalFailed : .ended
+      let reason = outbox.hasFailed ? ForwardingRejection.journalFailed : .stopped
       return actions.append(.report(.rejected(reason, token: token)))
     }
     outbox.submit(submission, key: key, token: token, now: now)

@@ -88,7 +88,7 @@ extension ForwardingReport {
     self =
       switch report {
       case .queued(let number, let token): .queued(number.rawValue, token: token)
-      case .rejected(let rejection, let token): .rejected(ForwardingRejection(rejection), token: token)
+      case .rejected(let rejection, let token): .rejected(rejection, token: token)
       case .duplicate(let number, let token, let isConflict):
         .duplicate(number.rawValue, token: token, keyConflict: isConflict)
       case .expired(let number): .expired(number.rawValue)
@@ -112,19 +112,6 @@ extension ForwardingReport {
     case .delivered, .gone, .expired, .removed, .outcomeUnknown, .newSource: true
     case .queued, .rejected, .duplicate, .refused, .action, .full, .storeFull, .synced, .diverged: false
     }
-  }
-}
-
-extension ForwardingRejection {
-  init(_ rejection: OutboxRejection) {
-    self =
-      switch rejection {
-      case .full(let limit): .full(limit: limit)
-      case .keysFull(let limit): .keysFull(limit: limit)
-      case .unknownNumber(let number): .unknownNumber(number.rawValue)
-      case .journalFailed: .journalFailed
-      case .ended: .stopped
-      }
   }
 }
 

@@ -60,7 +60,7 @@ extension OutboxMachine {
 
   private mutating func add(
     _ notification: DisplayNotification, token: UInt64
-  ) -> Result<OutboxNumber, OutboxRejection> {
+  ) -> Result<OutboxNumber, ForwardingRejection> {
     guard entries.count < options.entriesLimit else { return .failure(.full(limit: options.entriesLimit)) }
     let number = OutboxNumber(rawValue: header.lastNumber.rawValue + 1)
     header.lastNumber = number
@@ -71,8 +71,8 @@ extension OutboxMachine {
 
   private mutating func update(
     _ number: OutboxNumber, to content: DisplayNotification, token: UInt64
-  ) -> Result<OutboxNumber, OutboxRejection> {
-    guard var entry = entries[number] else { return .failure(.unknownNumber(number)) }
+  ) -> Result<OutboxNumber, ForwardingRejection> {
+    guard var entry = entries[number] else { return .failure(.unknownNumber(number.rawValue)) }
     switch entry.state {
     case .queued:
       // First remove it from its position in the queue of its level.
@@ -91,7 +91,7 @@ extension OutboxMachine {
       session?.updates.remove(number, level: entry.content.details.level)
       session?.updates.insert(number, level: content.details.level)
     case .removing where entry.hasNewerContent: entry.isReported = false
-    case .removing: return .failure(.unknownNumber(number))
+    case .removing: return .failure(.unknownNumber(number.rawValue))
     }
     entry.content = content
     put(entry, then: .queued(number, token: token))
@@ -100,8 +100,8 @@ extension OutboxMachine {
 
   private mutating func withdraw(
     _ number: OutboxNumber, token: UInt64
-  ) -> Result<OutboxNumber, OutboxRejection> {
-    guard var entry = entries[number] else { return .failure(.unknownNumber(number)) }
+  ) -> Result<OutboxNumber, ForwardingRejection> {
+    guard var entry = entries[number] else { return .failure(.unknownNumber(number.rawValue)) }
     journal.mark(number, then: .queued(number, token: token))
     switch entry.state {
     case .queued, .refused: drop(number, then: .removed(number))

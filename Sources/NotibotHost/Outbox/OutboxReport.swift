@@ -9,26 +9,12 @@ package enum OutboxSubmission: Hashable, Sendable {
   case remove(OutboxNumber)
 }
 
-/// Why the outbox did not take a submission.
-package enum OutboxRejection: Error, Hashable, Sendable {
-  /// It is full.
-  case full(limit: Int)
-  /// It no longer has a notification with this number.
-  case unknownNumber(OutboxNumber)
-  /// So many keys are remembered, and the time of none is over: no new key is accepted.
-  case keysFull(limit: Int)
-  /// The journal could not be written: nothing more is accepted.
-  case journalFailed
-  /// Its forwarder has ended: nothing more is accepted.
-  case ended
-}
-
 /// A result of a submission or notification. All except `rejected` and those about the device are
 /// durable in the journal before they are reported.
 package enum OutboxReport: Hashable, Sendable {
   /// Durable: delivery is guaranteed. `token` is the submission's.
   case queued(OutboxNumber, token: UInt64)
-  case rejected(OutboxRejection, token: UInt64)
+  case rejected(ForwardingRejection, token: UInt64)
   /// Its key was accepted before, for this notification, which can have left since; nothing is
   /// stored again. `isConflict`: the content differs from the one accepted then, which stays.
   case duplicate(OutboxNumber, token: UInt64, isConflict: Bool)
