@@ -160,7 +160,8 @@ let package = Package(
     .target(
       name: "Simulation",
       dependencies: [
-        "NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "SuiteWire", "CSimulatedDisk",
+        "NotibotProtocol", "NotibotHost", "DeviceEmulator", "Conformance", "SerialLink", "SuiteWire",
+        "CSimulatedDisk",
       ],
       swiftSettings: hotSettings
     ),

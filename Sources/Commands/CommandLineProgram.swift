@@ -1,6 +1,6 @@
 package import ArgumentParser
 import Foundation
-import SerialLink
+package import SerialLink
 
 /// The life of a program with commands: its streams, signals and exit codes.
 package enum CommandLineProgram {
@@ -12,13 +12,13 @@ package enum CommandLineProgram {
     StandardStream.ignoreSignals()
     if let failure = CommandNames.missingProc() { end(with: failure) }
     if let (reason, remedy) = ProcessLimits.problem() {
-      end(with: CommandFailure(.unfitEnvironment, reason, remedy: remedy))
+      end(with: Failure(.unfitEnvironment, reason, remedy: remedy))
     }
   }
 
   /// Parses and runs the command line, and maps every error to one line and an exit code.
   package static func run<Root: AsyncParsableCommand>(
-    _ root: Root.Type, parsing problem: (_ words: [String]) -> CommandFailure? = { _ in nil }
+    _ root: Root.Type, parsing problem: (_ words: [String]) -> Failure? = { _ in nil }
   ) async {
     // They are for the Python of the shell, not for that of esptool, pip, gdb or labgrid.
     for name in ["PYTHONHOME", "PYTHONPATH"] { unsetenv(name) }
@@ -41,7 +41,7 @@ package enum CommandLineProgram {
   /// The command of the command line. Names are compared only if the parser does not find one:
   /// that reads the configuration of every command.
   private static func parsed<Root: AsyncParsableCommand>(
-    _ root: Root.Type, _ problem: (_ words: [String]) -> CommandFailure?
+    _ root: Root.Type, _ problem: (_ words: [String]) -> Failure?
   ) throws -> any ParsableCommand {
     let words = Array(CommandLine.arguments.dropFirst())
     if let command = named(root, words) { return command }
@@ -73,24 +73,15 @@ package enum CommandLineProgram {
 
   private static func end(with error: any Error, _ root: (some ParsableCommand).Type = Notibot.self) -> Never
   {
-    if let failure = error as? CommandFailure {
-      Output.note("notibot: \(failure)")
-      Foundation.exit(failure.kind.rawValue)
-    }
-    if let loss = error as? Output.Loss {
+    if let error = error as? any ClassifiedError {
+      let failure = Failure(error)
       // Ends by SIGPIPE, as other filters do when their reader is gone.
-      if loss.number == EPIPE {
+      if failure == Output.loss(EPIPE) {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
       }
-      let reason = String(cString: strerror(loss.number))
-      end(
-        with: CommandFailure(
-          .unfitEnvironment, "cannot write to standard output: \(reason)",
-          remedy: "redirect it to another file or program"))
-    }
-    if let error = error as? any ClassifiedError {
-      end(with: CommandFailure(error))
+      Output.note("notibot: \(failure)")
+      Foundation.exit(failure.kind.rawValue)
     }
     if let code = error as? ArgumentParser.ExitCode {
       Foundation.exit(code.rawValue)

@@ -1,4 +1,5 @@
 import Console
+import SerialLink
 
 /// The selected cases of the suite.
 package enum Selection {
@@ -22,12 +23,11 @@ package enum Selection {
     _ cases: [Case], matching filter: String, isKept: Bool
   ) throws(RigTrouble) -> [Case] {
     let expression: Pattern
-    do throws(Pattern.Failure) {
+    do throws(Failure) {
       expression = try Pattern(filter, ignoresCase: true)
     } catch {
       throw RigTrouble(
-        "'\(filter.prefix(80))' is not a regular expression that can be used: \(error.reason) "
-          + "(at character \(error.position))",
+        "'\(filter.prefix(80))' is not a regular expression that can be used: \(error)",
         remedy: "escape special characters with \\, or use plain words")
     }
     return cases.filter { testCase in

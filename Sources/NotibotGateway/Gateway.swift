@@ -38,7 +38,7 @@ package enum Gateway {
       try await run(folder, configuration, profiles, port, store, (reader, thread), step, warn, ready)
     } catch let error as JournalError {
       try? await thread.shutdownGracefully()
-      throw GatewayFailure(error)
+      throw Failure(error)
     } catch {
       try? await thread.shutdownGracefully()
       throw error
@@ -57,7 +57,7 @@ package enum Gateway {
           _ = try PrivateFile.read(folder.path(of: path), limitBytes: 1 << 20)
         }
       } catch {
-        throw GatewayFailure(.usage, "the callback '\(name)': \(error.message)", remedy: error.remedy)
+        throw Failure(.usage, "the callback '\(name)': \(error.message)", remedy: error.remedy)
       }
     }
     _ = try GatewayTables.readRegistrations(

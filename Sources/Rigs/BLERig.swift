@@ -86,7 +86,7 @@ package final class BLERig: Rig {
   ///   - server: what answers there.
   ///   - answerTimeout: for each of the first answers.
   ///   - air: what the socket leads to; nil for the device itself.
-  /// - Throws: `PortError` if nothing listens there, `PortRig.NoAnswer` if the listener is not a
+  /// - Throws: `PortError` if nothing listens there, `Failure` if the listener is not a
   ///   Notibot.
   package static func open(
     _ path: String, control: String? = nil, server: AttributeServer = .own,
@@ -175,7 +175,7 @@ package final class BLERig: Rig {
     _ line: ChannelLine, _ path: String, _ answerTimeout: Duration, attempts: Int
   ) async throws -> Device {
     for _ in 1..<attempts {
-      do { return try await learn(line, path, answerTimeout) } catch is PortRig.NoAnswer {}
+      do { return try await learn(line, path, answerTimeout) } catch is Failure {}
     }
     return try await learn(line, path, answerTimeout)
   }
@@ -201,9 +201,9 @@ package final class BLERig: Rig {
     }
   }
 
-  private static func noAnswer(_ path: String, _ reason: String) -> PortRig.NoAnswer {
-    PortRig.NoAnswer(
-      port: path, reason: reason, hint: "check that the device runs, and serves its attributes there")
+  private static func noAnswer(_ path: String, _ reason: String) -> Failure {
+    Failure(
+      untestable: path, reason, remedy: "check that the device runs, and serves its attributes there")
   }
 
   /// Connects, and waits for the link if there is one. A device that is away is silent: after some

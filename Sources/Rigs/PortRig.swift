@@ -38,8 +38,8 @@ package final class PortRig: Rig {
   ///   - deviceID: the required device; nil for any device. Checked before anything else is
   ///     written.
   ///   - answerTimeout: the timeout of the first answer.
-  /// - Throws: `PortError` if the port cannot be opened, `NoAnswer` if no device on it uses the
-  ///   protocol, `WrongDevice`.
+  /// - Throws: `PortError` if the port cannot be opened, `Failure` if no device on it uses the
+  ///   protocol, of kind `noBoard` if another device answers than the named one.
   package static func open(
     _ port: PortName, name: String, options: SerialOptions = SerialOptions(),
     control: String? = nil, deviceID: String? = nil, answerTimeout: Duration = .seconds(1.5),
@@ -70,7 +70,7 @@ package final class PortRig: Rig {
       rig.bootID = bootID.map { Wire.hexNumber($0) }
       rig.handles = handles
       return rig
-    } catch let error as NoAnswer {
+    } catch let error as Failure where error.kind != .noBoard {
       await line.close()
       // Without a lock another program can have the port open as well, and read the answers.
       if let path = port.address?.path, let user = PortHolder.user(of: path) {
@@ -213,7 +213,10 @@ package final class PortRig: Rig {
           separator: ":")
         guard let answer, answer == deviceID.uppercased() else {
           try await line.write(probe.frame(.fin).bytes)
-          throw WrongDevice(port: name, wanted: deviceID, seen: answer)
+          let seen = answer ?? "one without an id"
+          throw Failure(
+            .noBoard, "\(name.printable): the device here is \(seen.printable), not \(deviceID.printable)",
+            remedy: "find its port with: notibot devices --probe")
         }
       }
       if hasControl {
@@ -240,7 +243,7 @@ package final class PortRig: Rig {
   }
 
   /// Why a device cannot be tested: what it has sent decides before what is missing.
-  private static func noAnswer(of probe: Probe, _ finding: Finding, port: String) -> NoAnswer {
+  private static func noAnswer(of probe: Probe, _ finding: Finding, port: String) -> Failure {
     var decoder = FrameDecoder(receiving: .fromDevice)
     decoder.receive(probe.record.received)
     decoder.flushCandidateAsText()
@@ -254,20 +257,19 @@ package final class PortRig: Rig {
       }
     }
     let why = evidence.finding(echoes: decoder.counters.echoes, frames: decoder.counters.frames)
-    if why.kind == .deviceRestarted { return NoAnswer(port: port, why: why) }
+    let ofText = Failure(untestable: port, why.reason, kind: why.kind, remedy: why.hint)
+    if why.kind == .deviceRestarted { return ofText }
     if probe.session.id != 0 {
-      return NoAnswer(
-        port: port, reason: "it opens a session, but \(finding.message)",
-        hint: "its firmware does not keep the protocol: read its console text with notibot monitor")
+      return Failure(
+        untestable: port, "it opens a session, but \(finding.message)",
+        remedy: "its firmware does not keep the protocol: read its console text with notibot monitor")
     }
-    guard let refusal else { return NoAnswer(port: port, why: why) }
-    var refused = NoAnswer(
-      port: port,
-      reason: "it refuses the session (RST reason \(refusal.reason.wire), "
+    guard let refusal else { return ofText }
+    return Failure(
+      untestable: port,
+      "it refuses the session (RST reason \(refusal.reason.wire), "
         + "versions \(refusal.versions.lowest) to \(refusal.versions.highest))",
-      hint: "update its firmware, or report this to its developers")
-    refused.kind = .refused
-    return refused
+      kind: .refused, remedy: "update its firmware, or report this to its developers")
   }
 
   /// Finds the service, and returns the answer to an invalid notification. A device that has
@@ -288,32 +290,16 @@ package final class PortRig: Rig {
     }
     return try await ask()
   }
+}
 
-  /// A different device answers than the named one.
-  package struct WrongDevice: Error, CustomStringConvertible {
-    package let port: String
-    package let wanted: String
-    package let seen: String?
-    package var description: String { "the device here is \(seen ?? "one without an id"), not \(wanted)" }
-    package var hint: String { "find its port with: notibot devices --probe" }
-  }
-
+extension Failure {
   /// The port opens, but no device on it uses the protocol.
-  package struct NoAnswer: Error, CustomStringConvertible {
-    package let port: String
-    package let reason: String
-    package var kind = FailureKind.noAnswer
-    package var hint = "check that the board runs firmware that speaks it, and the baud rate"
-    package var description: String { "the device on this port cannot be tested: \(reason)" }
-
-    init(port: String, reason: String, hint: String? = nil) {
-      (self.port, self.reason) = (port, reason)
-      self.hint = hint ?? self.hint
-    }
-
-    init(port: String, why: ConsoleEvidence.Finding) {
-      (self.port, reason, kind, hint) = (port, why.reason, why.kind, why.hint)
-    }
+  init(
+    untestable port: String, _ reason: String, kind: FailureKind = .noAnswer,
+    remedy: String = "check that the board runs firmware that speaks it, and the baud rate"
+  ) {
+    let text = "\(port): the device on this port cannot be tested: \(reason)"
+    self.init(kind, text.printable, remedy: remedy)
   }
 }
 

@@ -1,6 +1,7 @@
 import Conformance
 import DeviceEmulator
 import NotibotProtocol
+import SerialLink
 
 /// The path to the device through an emulator's control socket. Gives back the state that it found.
 final class SocketControl: DeviceControl {
@@ -63,8 +64,8 @@ final class SocketControl: DeviceControl {
       return try await client.perform(command, timeout: Self.answerLimit)
     } catch {
       throw RigTrouble(
-        "\(error)", remedy: "check whether the emulator is still running",
-        part: error == .noAnswer(path: client.path) ? .silent : .any)
+        error.message, remedy: "check whether the emulator is still running",
+        part: error.kind == .noAnswer ? .silent : .any)
     }
   }
 }

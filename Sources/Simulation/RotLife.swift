@@ -1,5 +1,6 @@
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 
 /// The life of one journal until a bit of it is flipped, and the result of opening it then.
 struct RotLife {
@@ -18,11 +19,6 @@ struct RotLife {
       keys = Dictionary(uniqueKeysWithValues: contents.keys.map { ($0.row, $0) })
       presses = Dictionary(uniqueKeysWithValues: contents.presses.map { ($0.bootID, $0) })
     }
-  }
-
-  /// A rule that was broken.
-  private struct Broken: Error {
-    var detail: String
   }
 
   private let seed: UInt64
@@ -54,7 +50,7 @@ struct RotLife {
       try open(&outcome)
     } catch {
       outcome.result = .broken
-      outcome.detail = (error as? Broken)?.detail ?? "\(error)"
+      outcome.detail = "\(error)"
     }
     return outcome
   }
@@ -71,12 +67,12 @@ struct RotLife {
         journal = try disk.open(.forwarding)
         let found = Moment(try journal.contents())
         guard found == committed || found == underWay else {
-          throw Broken(detail: "a crash has changed committed data")
+          throw Failure(.testFailed, "a crash has changed committed data")
         }
         committed = found
         underWay = nil
       } catch let error as JournalError {
-        throw Broken(detail: "a journal does not open after a crash: \(error)")
+        throw Failure(.testFailed, "a journal does not open after a crash: \(error)")
       }
       try commit(isLong ? 160 : Int.random(in: 0...14, using: &random), to: journal, isLong: isLong)
       end(journal)
@@ -240,24 +236,25 @@ struct RotLife {
       let found = Moment(try journal.contents())
       journal.close()
       guard found == committed || found == underWay else {
-        throw Broken(
-          detail: """
-            \(found.entries.count) notifications and \(found.keys.count) keys where \
-            \(committed.entries.count) and \(committed.keys.count) were committed
-            """)
+        throw Failure(
+          .testFailed,
+          """
+          \(found.entries.count) notifications and \(found.keys.count) keys where \
+          \(committed.entries.count) and \(committed.keys.count) were committed
+          """)
       }
       outcome.result = .equal
     } catch let error as JournalError {
       outcome.detail = error.reason
-      guard outcome.file != nil else { throw Broken(detail: "refused without corruption: \(error)") }
+      guard outcome.file != nil else { throw Failure(.testFailed, "refused without corruption: \(error)") }
       switch error.code {
       case .corrupt, .inputOutput: break
       case .missing, .directoryMissing, .helperIsOther, .displaced, .locked, .permissionDenied, .readOnly,
         .diskFull, .notAnOutbox, .tooNew, .closed:
-        throw Broken(detail: "refused, but not as damaged: \(error)")
+        throw Failure(.testFailed, "refused, but not as damaged: \(error)")
       }
       guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
-        throw Broken(detail: "refused as damaged, and changed")
+        throw Failure(.testFailed, "refused as damaged, and changed")
       }
       try salvage(&outcome)
       outcome.result = .detected
@@ -268,21 +265,21 @@ struct RotLife {
     let before = RotDisk.File.allCases.map { disk.bytes(of: $0) }
     let salvage = try disk.salvage()
     guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {
-      throw Broken(detail: "changed by the salvage")
+      throw Failure(.testFailed, "changed by the salvage")
     }
     for entry in salvage.entries where !everQueued.contains(entry) {
-      throw Broken(
-        detail: "notification \(entry.number.rawValue) was salvaged with contents that it never had")
+      throw Failure(
+        .testFailed, "notification \(entry.number.rawValue) was salvaged with contents that it never had")
     }
     for record in salvage.keys where !everKept.contains(record) {
-      throw Broken(detail: "key \(record.row) was salvaged with contents that it never had")
+      throw Failure(.testFailed, "key \(record.row) was salvaged with contents that it never had")
     }
     for record in salvage.presses where !everTaken.contains(record) {
-      throw Broken(detail: "press \(record.press) was salvaged, which was never taken")
+      throw Failure(.testFailed, "press \(record.press) was salvaged, which was never taken")
     }
     let found = Dictionary(uniqueKeysWithValues: salvage.entries.map { ($0.number.rawValue, $0) })
     guard !salvage.isComplete || found == committed.entries || found == underWay?.entries else {
-      throw Broken(detail: "the salvage claims to be complete, and is not")
+      throw Failure(.testFailed, "the salvage claims to be complete, and is not")
     }
     outcome.isSalvageComplete = salvage.isComplete
     outcome.refusedEntries = committed.entries.count

@@ -45,7 +45,7 @@ struct CrowdCommand: AsyncParsableCommand {
   func run() async throws {
     let command = self
     if let (reason, remedy) = ProcessLimits.problem(opening: 8 * ports.count) {
-      throw CommandFailure(.unfitEnvironment, reason, remedy: remedy)
+      throw Failure(.unfitEnvironment, reason, remedy: remedy)
     }
     let report = try await Interruption.cancelling { try await command.measure() }
     try Output.json(report)

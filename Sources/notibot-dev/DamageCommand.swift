@@ -29,7 +29,7 @@ struct DamageCommand: ParsableCommand {
 
   func run() throws {
     guard (1...100_000_000).contains(frames) else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(frames) frames are out of range", remedy: "choose 1 to 100000000 with --frames")
     }
     var progress = Progress("damage", total: FrameDamage.kinds.count * frames, unit: "frames")
@@ -46,7 +46,7 @@ struct DamageCommand: ParsableCommand {
     }
     try show(results)
     guard results.allSatisfy(\.isWithinLimits) else {
-      throw CommandFailure(.testFailed, "a limit was exceeded", remedy: "reproduce it with --seed \(seed)")
+      throw Failure(.testFailed, "a limit was exceeded", remedy: "reproduce it with --seed \(seed)")
     }
   }
 

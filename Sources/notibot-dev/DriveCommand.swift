@@ -88,8 +88,8 @@ struct DriveCommand: ParsableCommand {
     }
   }
 
-  static func wrong(_ what: String) -> CommandFailure {
-    CommandFailure(.testFailed, "the parts do not agree: \(what)")
+  static func wrong(_ what: String) -> Failure {
+    Failure(.testFailed, "the parts do not agree: \(what)")
   }
 }
 

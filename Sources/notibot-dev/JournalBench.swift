@@ -57,7 +57,7 @@ struct JournalBench {
 
   func run() throws -> Report {
     guard access(path, F_OK) != 0 else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(path.printable) already exists; a measurement would fill it with test notifications",
         remedy: "name a file that does not exist yet, on the disk to be measured")
     }
@@ -150,7 +150,7 @@ private final class MeasuredDisk {
   init() throws {
     let result = sd_create(id, 0)
     guard result == 0 else {
-      throw CommandFailure(.unfitEnvironment, "cannot simulate a disk (error \(-result))")
+      throw Failure(.unfitEnvironment, "cannot simulate a disk (error \(-result))")
     }
   }
 

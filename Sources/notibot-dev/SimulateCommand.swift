@@ -63,7 +63,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard seed != nil || !trace else {
-      throw CommandFailure(.usage, "--trace requires one run", remedy: "choose it with --seed N")
+      throw Failure(.usage, "--trace requires one run", remedy: "choose it with --seed N")
     }
     if rot { return try await flipBits() }
     if trace { return try showRun() }
@@ -73,7 +73,7 @@ struct SimulateCommand: AsyncParsableCommand {
     var end: ContinuousClock.Instant?
     if let minutes {
       guard (0.01...100_000).contains(minutes) else {
-        throw CommandFailure(.usage, "--minutes must be 0.01 to 100000", remedy: "choose another time")
+        throw Failure(.usage, "--minutes must be 0.01 to 100000", remedy: "choose another time")
       }
       selection.seeds = selection.seeds.lowerBound...UInt64.max
       end = .now + .seconds(minutes * 60)
@@ -104,7 +104,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
   private func flipBits() async throws {
     guard !trace, minutes == nil, profile == nil, variant == nil else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "--rot can be combined only with --seeds, --seed, --jobs and --json",
         remedy: "omit the other options")
     }
@@ -117,14 +117,14 @@ struct SimulateCommand: AsyncParsableCommand {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     try RotReport(summary, seeds: seeds, seconds: seconds).show(asJSON: json)
     guard let first = summary.broken.first else { return }
-    throw CommandFailure(
+    throw Failure(
       .testFailed, "\(summary.brokenCount) of \(summary.runs) runs broke a rule",
       remedy: "reproduce the first with: notibot-dev simulate --rot --seed \(first.seed)")
   }
 
   private func conclude(_ summary: Simulation.Summary) throws {
     guard let first = summary.failures.first else { return }
-    throw CommandFailure(
+    throw Failure(
       .testFailed, "\(summary.failuresCount) of \(summary.counts.runs) runs broke a rule",
       remedy: "reproduce the first with: \(replay(of: first.seed))")
   }
@@ -137,7 +137,7 @@ struct SimulateCommand: AsyncParsableCommand {
       return Output.note(
         "seed \(outcome.seed), \(outcome.profile), \(outcome.variant.rawValue): all rules held")
     }
-    throw CommandFailure(.testFailed, SimulationReport.line(for: outcome, violation).printable)
+    throw Failure(.testFailed, SimulationReport.line(for: outcome, violation).printable)
   }
 
   private func replay(of seed: UInt64) -> String {
@@ -156,7 +156,7 @@ struct SimulateCommand: AsyncParsableCommand {
     guard numbers.count == 2, let part = numbers[0], let parts = numbers[1], (1...10_000).contains(parts),
       (1...parts).contains(part), last >= parts - 1, last < 1 << 48, all.upperBound < .max, minutes == nil
     else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "'\(shard.printable)' is not a part of the seeds",
         remedy: "use I/N with I from 1 to N, at least N seeds, and no --minutes, for example --shard 2/8")
     }
@@ -169,7 +169,7 @@ struct SimulateCommand: AsyncParsableCommand {
     if let count = UInt64(seeds), count > 0 { return 1...count }
     let parts = seeds.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let first = UInt64(parts[0]), let last = UInt64(parts[1]), first <= last else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "'\(seeds.printable)' is not a range of seeds",
         remedy: "use a range or a count, for example --seeds 1..1000 or --seeds 1000")
     }
@@ -185,7 +185,7 @@ struct SimulateCommand: AsyncParsableCommand {
     guard let profile else { return nil }
     guard let named = DeviceProfile.named(profile) else {
       let names = Scenario.profiles.map(\.name).joined(separator: ", ")
-      throw CommandFailure(
+      throw Failure(
         .usage, "unknown profile '\(profile.printable)'", remedy: "choose one of: \(names)")
     }
     return named
@@ -194,7 +194,7 @@ struct SimulateCommand: AsyncParsableCommand {
   private func chosenJobs() throws -> Int {
     let wanted = jobs ?? ProcessInfo.processInfo.activeProcessorCount
     guard (1...256).contains(wanted) else {
-      throw CommandFailure(.usage, "--jobs must be 1 to 256", remedy: "omit it for one per processor")
+      throw Failure(.usage, "--jobs must be 1 to 256", remedy: "omit it for one per processor")
     }
     return wanted
   }

@@ -35,20 +35,13 @@ struct GatewayProgram: AsyncParsableCommand {
         try command.run()
       }
       if let number = loss.withLock(\.self) {
-        throw GatewayFailure(
+        throw Failure(
           .unfitEnvironment, "cannot write to standard output: \(String(cString: strerror(number)))")
       }
       OutputQueue.errors.finish()
-    } catch let failure as GatewayFailure {
-      note("\(failure)")
-      exit(failure.kind.rawValue)
     } catch let error as any ClassifiedError {
-      note("\(GatewayFailure(error))")
+      note("\(Failure(error))")
       exit(error.kind.rawValue)
-    } catch let ended as Termination.Ended {
-      let kind = FailureKind(signal: ended.number)
-      note(kind.meaning.components(separatedBy: " (")[0])
-      exit(kind.rawValue)
     } catch {
       end(with: error)
     }

@@ -39,17 +39,17 @@ struct PushCommand: AsyncParsableCommand {
     Termination.release()
     let (named, body) = try payload()
     guard let topic = topic ?? named else {
-      throw GatewayFailure(.usage, "the topic is missing", remedy: "use --topic")
+      throw Failure(.usage, "the topic is missing", remedy: "use --topic")
     }
     guard Topic.isWellFormed(topic) else {
-      throw GatewayFailure(.usage, "'\(topic)' is not a topic", remedy: "use the app's bundle id")
+      throw Failure(.usage, "'\(topic)' is not a topic", remedy: "use the app's bundle id")
     }
     if explain { return try judge(body, topic: topic) }
     let answer = try await CommandClient.request(
       "POST", "/v1/push?topic=\(topic)", body: body, to: options.folder)
     GatewayProgram.data(answer.body)
     guard answer.status == 200 else {
-      throw GatewayFailure(.usage, "the push was refused (\(answer.status))")
+      throw Failure(.usage, "the push was refused (\(answer.status))")
     }
   }
 
@@ -57,7 +57,7 @@ struct PushCommand: AsyncParsableCommand {
     if let sample {
       guard let found = PushSample.all.first(where: { $0.name == sample }) else {
         let names = PushSample.all.map(\.name).joined(separator: ", ")
-        throw GatewayFailure(.usage, "there is no sample '\(sample)'", remedy: "use one of \(names)")
+        throw Failure(.usage, "there is no sample '\(sample)'", remedy: "use one of \(names)")
       }
       return (found.topic, Array(found.body(now: .ofThisComputer()).utf8))
     }
@@ -70,7 +70,7 @@ struct PushCommand: AsyncParsableCommand {
       let payload = try PayloadFile(parsing: bytes)
       return (payload.topic, payload.body)
     } catch {
-      throw GatewayFailure(.usage, "cannot read \(path == "-" ? "standard input" : path): \(error)")
+      throw Failure(.usage, "cannot read \(path == "-" ? "standard input" : path): \(error)")
     }
   }
 
@@ -80,7 +80,7 @@ struct PushCommand: AsyncParsableCommand {
     let explanation = profile.explanation(of: body, head, now: .ofThisComputer())
     GatewayProgram.data(explanation.value.line + "\n")
     if let reason = explanation.reason {
-      throw GatewayFailure(.usage, "the push would be refused (\(reason.status) \(reason.rawValue))")
+      throw Failure(.usage, "the push would be refused (\(reason.status) \(reason.rawValue))")
     }
   }
 }

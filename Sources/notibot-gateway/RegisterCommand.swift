@@ -44,20 +44,20 @@ struct RegisterCommand: AsyncParsableCommand {
     try folder.check()
     guard let kind = Registration.Kind(rawValue: kind) else {
       let names = Registration.Kind.allCases.map(\.rawValue).joined(separator: " or ")
-      throw GatewayFailure(.usage, "the backend is not known", remedy: "use --as \(names)")
+      throw Failure(.usage, "the backend is not known", remedy: "use --as \(names)")
     }
     let address: CallbackAddress
     do {
       address = try CallbackAddress(parsing: url, "--url")
     } catch {
-      throw GatewayFailure(.usage, "\(error)")
+      throw Failure(.usage, "\(error)")
     }
     if let bearer { try PrivateFile.checkMode(of: bearer) }
     let name = name ?? kind.rawValue
     let tokens = try GatewayTables.readTokens(folder.tokens)
     let known = try GatewayTables.readRegistrations(folder.registrations, tokens: tokens)
     guard !known.contains(where: { $0.name == name }) else {
-      throw GatewayFailure(.usage, "there is a registration with this name", remedy: "use --name")
+      throw Failure(.usage, "there is a registration with this name", remedy: "use --name")
     }
     let token = try TokenCommand.issue(topic: topic, name: name, in: folder)
     try GatewayTables.add(

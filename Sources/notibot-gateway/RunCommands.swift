@@ -72,7 +72,7 @@ struct ActionsCommand: AsyncParsableCommand {
     let answer = try await CommandClient.request(
       "GET", "/v1/actions?after=\(after)&wait=\(wait)", waitSeconds: wait, to: options.folder)
     GatewayProgram.data(answer.body)
-    guard answer.status == 200 else { throw GatewayFailure(.unfitEnvironment, "the gateway is busy") }
+    guard answer.status == 200 else { throw Failure(.unfitEnvironment, "the gateway is busy") }
   }
 }
 

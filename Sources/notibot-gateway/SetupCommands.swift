@@ -35,7 +35,7 @@ struct InitCommand: AsyncParsableCommand {
     try folder.prepare()
     let isThere = FileManager.default.fileExists(atPath: folder.certificate)
     guard renew || !isThere || name.isEmpty else {
-      throw GatewayFailure(.usage, "\(folder.certificate) exists", remedy: "add --renew to replace it")
+      throw Failure(.usage, "\(folder.certificate) exists", remedy: "add --renew to replace it")
     }
     if renew || !isThere {
       let names = ["127.0.0.1", "::1", "localhost"] + name
@@ -47,7 +47,7 @@ struct InitCommand: AsyncParsableCommand {
           + " \"http\": \"127.0.0.1:2586\"}\n",
         to: folder.configuration)
     } else if port != nil {
-      throw GatewayFailure(
+      throw Failure(
         .usage, "\(folder.configuration) exists", remedy: "change 'port' in it, or use run --port")
     }
     try FileManager.default.createDirectory(atPath: folder.profiles, withIntermediateDirectories: true)
@@ -67,16 +67,16 @@ struct InitCommand: AsyncParsableCommand {
     let known = KnownProfiles.all[path]
     var bytes = known ?? []
     if known == nil {
-      do throws(GatewayFailure) {
+      do throws(Failure) {
         bytes = try PrivateFile.read(path, limitBytes: TopicProfile.fileLimitBytes)
       } catch {
-        throw GatewayFailure(error.kind, error.message, remedy: "use a file or one of \(KnownProfiles.names)")
+        throw Failure(error.kind, error.message, remedy: "use a file or one of \(KnownProfiles.names)")
       }
     }
     do {
       _ = try TopicProfile(parsing: bytes)
     } catch {
-      throw GatewayFailure(.usage, "cannot read \(path): \(error)")
+      throw Failure(.usage, "cannot read \(path): \(error)")
     }
     let name = known == nil ? URL(filePath: path).lastPathComponent : path + ".json"
     try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: folder.profiles + "/" + name)
@@ -116,7 +116,7 @@ struct TrustCommand: ParsableCommand {
       return GatewayProgram.data(rows.joined())
     }
     guard let team, let keyID, !topic.isEmpty else {
-      throw GatewayFailure(.usage, "a key needs --team, --key-id and --topic")
+      throw Failure(.usage, "a key needs --team, --key-id and --topic")
     }
     try check("team", team, KeyName.problem)
     try check("key id", keyID, KeyName.problem)
@@ -126,7 +126,7 @@ struct TrustCommand: ParsableCommand {
       ? Array(FileHandle.standardInput.read(upToCount: 8192) ?? Data())
       : PrivateFile.read(key, limitBytes: 8192)
     guard let publicKey = ProviderKey.publicKey(inPEM: String(decoding: bytes, as: UTF8.self)) else {
-      throw GatewayFailure(
+      throw Failure(
         .usage, "\(key) has no P-256 key in PEM", remedy: "it begins with -----BEGIN PRIVATE KEY-----")
     }
     keys.removeAll { $0.teamID == team && $0.keyID == keyID }
@@ -146,12 +146,12 @@ struct TokenCommand: AsyncParsableCommand {
     try check("topic", topic, Topic.problem)
     var tokens = try GatewayTables.readTokens(folder.tokens)
     guard tokens.all.count < DeviceTokens.limit else {
-      throw GatewayFailure(.usage, "there are \(DeviceTokens.limit) tokens already")
+      throw Failure(.usage, "there are \(DeviceTokens.limit) tokens already")
     }
     var generator = SystemRandomNumberGenerator()
     let text = hexText((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     guard let digest = DeviceToken.digest(ofHex: text) else {
-      throw GatewayFailure(.unfitEnvironment, "cannot make a device token")
+      throw Failure(.unfitEnvironment, "cannot make a device token")
     }
     tokens.insert(DeviceToken(digest: digest, topic: topic, name: name, created: .ofThisComputer()))
     try GatewayTables.write(tokens, to: folder.tokens)
@@ -210,7 +210,7 @@ struct TokenCommand: AsyncParsableCommand {
       try folder.check()
       var tokens = try GatewayTables.readTokens(folder.tokens)
       guard tokens.revoke(name, now: .ofThisComputer()) > 0 else {
-        throw GatewayFailure(.usage, "there is no valid token with this name or label")
+        throw Failure(.usage, "there is no valid token with this name or label")
       }
       try GatewayTables.write(tokens, to: folder.tokens)
       // A backend that it is registered with is asked to forget it.
@@ -267,14 +267,14 @@ struct MuteCommand: ParsableCommand {
         $0.thread.map { "--group '\($0)'" } ?? "no --group"
       }
       guard mutes.count < former || others.isEmpty else {
-        throw GatewayFailure(
+        throw Failure(
           .usage, "this is not muted; of \(topic) there is muted: \(others.joined(separator: ", "))",
           remedy: "repeat it with that")
       }
     } else {
       try check("topic", topic, Topic.problem)
       guard mutes.count < 1000 else {
-        throw GatewayFailure(.usage, "1000 topics and groups are muted already")
+        throw Failure(.usage, "1000 topics and groups are muted already")
       }
       mutes.append(
         Mute(
@@ -290,7 +290,7 @@ private func check(_ kind: String, _ name: String, _ problem: (String) -> (words
   throws
 {
   guard let (words, remedy) = problem(name) else { return }
-  throw GatewayFailure(.usage, "the \(kind) '\(name)' can never match: \(words)", remedy: remedy)
+  throw Failure(.usage, "the \(kind) '\(name)' can never match: \(words)", remedy: remedy)
 }
 
 extension WallTime {

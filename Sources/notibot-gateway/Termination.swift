@@ -7,10 +7,6 @@ import Synchronization
 /// Cancels the running command on a signal that asks it to end. A second signal after half a second
 /// ends the process.
 enum Termination {
-  struct Ended: Error {
-    var number: Int32
-  }
-
   /// Time for a proper end. A gateway that serves has 5 s for the answers that are due.
   private static let graceLimit = (starting: Duration.milliseconds(1500), serving: Duration.seconds(8))
 
@@ -69,7 +65,7 @@ enum Termination {
     if isSecond { _exit(128 + number) }
   }
 
-  /// Runs `body` and cancels it on a signal. Throws `Ended` after one.
+  /// Runs `body` and cancels it on a signal. Throws a `Failure` of its kind after one.
   static func cancelling(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let task = Task { try await body() }
     let isLate = state.withLock { state in
@@ -80,7 +76,10 @@ enum Termination {
     let outcome = await task.result
     // A signal does not hide that promises are lost.
     if case .failure(let error as NotibotError) = outcome, error.isOutboxDisplaced { throw error }
-    if let number = state.withLock(\.number) { throw Ended(number: number) }
+    if let number = state.withLock(\.number) {
+      let kind = FailureKind(signal: number)
+      throw Failure(kind, kind.meaning.components(separatedBy: " (")[0])
+    }
     try outcome.get()
   }
 }

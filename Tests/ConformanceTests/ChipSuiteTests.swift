@@ -127,10 +127,10 @@ import SuiteWire
   }
 
   @Test func `the image of the other line does not answer`() async throws {
-    let error = await #expect(throws: PortRig.NoAnswer.self) {
+    let error = await #expect(throws: Failure.self) {
       _ = try await ChipRig(image: .repository(.usb), port: .uart)
     }
-    #expect(error?.reason.hasPrefix("no SYNACK") == true)
+    #expect(error?.message.contains("cannot be tested: no SYNACK") == true)
   }
 }
 

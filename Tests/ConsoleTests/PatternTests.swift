@@ -1,3 +1,4 @@
+import SerialLink
 import Testing
 
 @testable import Console
@@ -58,15 +59,15 @@ struct PatternTests {
     ] as [(String, String, Int)])
   func `an invalid expression has an error with its position`(pattern: String, reason: String, position: Int)
   {
-    #expect(throws: Pattern.Failure(reason: reason, position: position)) { try Pattern(pattern) }
+    #expect(throws: Failure(.usage, "\(reason) (at character \(position))")) { try Pattern(pattern) }
   }
 
   @Test func `an expression has a length, a depth and a size`() {
-    #expect(throws: Pattern.Failure.self) { try Pattern(String(repeating: "a", count: 1001)) }
-    #expect(throws: Pattern.Failure.self) {
+    #expect(throws: Failure.self) { try Pattern(String(repeating: "a", count: 1001)) }
+    #expect(throws: Failure.self) {
       try Pattern(String(repeating: "(", count: 51) + String(repeating: ")", count: 51))
     }
-    #expect(throws: Pattern.Failure.self) { try Pattern("((a{1000}){1000}){1000}") }
+    #expect(throws: Failure.self) { try Pattern("((a{1000}){1000}){1000}") }
     #expect(throws: Never.self) { try Pattern("(((){1000}){1000}){1000}") }
   }
 

@@ -1,3 +1,4 @@
+import SerialLink
 import Testing
 
 @testable import DeviceEmulator
@@ -56,8 +57,9 @@ struct FaultSpecTests {
     #expect {
       try FaultSpec(parsing: text)
     } throws: { error in
-      let error = error as? FaultSpecError
-      return error?.problem.contains(problem) == true && (error?.part.count ?? 0) <= 40
+      let message = (error as? Failure)?.message ?? ""
+      let part = message.split(separator: "'", omittingEmptySubsequences: false).dropFirst().first
+      return message.contains(problem) && part.map { $0.count <= 40 } == true
     }
   }
 }

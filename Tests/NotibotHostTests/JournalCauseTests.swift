@@ -7,7 +7,7 @@ import Testing
 /// Errors of the disk in words: what happened and what to do about it, not a number.
 @Suite struct JournalCauseTests {
   private func error(_ code: ResultCode, system number: Int32) -> JournalError {
-    let error = DiskError(database: DatabaseError(resultCode: code), systemNumber: number)
+    let error = JournalError.Cause(DatabaseError(resultCode: code), system: number)
     return JournalError(error, path: "o", operation: "write")
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import NotibotProtocol
+import SerialLink
 import Testing
 
 @testable import Reports
@@ -123,11 +124,11 @@ import Testing
     let cut = try RunSet([try suite([:], trouble: "crashed")])
     let comparison = try Comparison(old: good, new: cut)
     #expect(comparison.isRegression && comparison.warnings.contains("a new run is incomplete: crashed"))
-    #expect(throws: ReportDocument.Fault.self) { try Comparison(old: good, new: try runs([[:]])) }
-    #expect(throws: ReportDocument.Fault.self) {
+    #expect(throws: Failure.self) { try Comparison(old: good, new: try runs([[:]])) }
+    #expect(throws: Failure.self) {
       try RunSet([try suite([:]), Data(#"{"schema":"notibot.measure","version":1}"#.utf8)])
     }
-    #expect(throws: ReportDocument.Fault.self) { try RunSet([]) }
+    #expect(throws: Failure.self) { try RunSet([]) }
   }
 
   @Test func `repeated runs of one report are its noise`() throws {

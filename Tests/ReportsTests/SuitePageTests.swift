@@ -130,7 +130,7 @@ import SuiteWire
         _ = try ReportDocument(parsing: Data(json.utf8))
         return nil
       } catch {
-        return error.reason
+        return error.message
       }
     }
     #expect(reason("") == "it is not a JSON report of this program")

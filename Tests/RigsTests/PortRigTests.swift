@@ -31,10 +31,10 @@ import Testing
 
   @Test func `another board is refused before any request to it`() async throws {
     try await withEmulator { port in
-      let error = try await #require(throws: PortRig.WrongDevice.self) {
+      let error = try await #require(throws: Failure.self) {
         try await PortRig.open(port, name: "id", deviceID: "24:6F:28:00:00:01")
       }
-      #expect(error.description == "the device here is 24:6F:28:AA:BB:CC, not 24:6F:28:00:00:01")
+      #expect(error.message == "id: the device here is 24:6F:28:AA:BB:CC, not 24:6F:28:00:00:01")
     }
   }
 }

@@ -82,8 +82,8 @@ import Testing
       do {
         _ = try await done
         Issue.record("the refusal was taken for success")
-      } catch let error as QEMUFailure {
-        #expect(error.reason == "QEMU refuses 'cont': no machine")
+      } catch let error as Failure {
+        #expect(error.message == "QEMU refuses 'cont': no machine")
       }
     }
   }
@@ -96,16 +96,16 @@ import Testing
       do {
         _ = try await done
         Issue.record("no answer was taken for success")
-      } catch let error as QEMUFailure {
-        #expect(error == .ended)
+      } catch let error as Failure {
+        #expect(error == .qemuEnded)
       }
-      await #expect(throws: QEMUFailure.ended) { try await monitor.execute("cont") }
+      await #expect(throws: Failure.qemuEnded) { try await monitor.execute("cont") }
     }
   }
 
   @Test func `a peer that sends nothing is reported as silent after the timeout`() async throws {
     try await withMonitor { monitor, _ in
-      await #expect(throws: QEMUFailure.silent) {
+      await #expect(throws: Failure.qemuSilent) {
         _ = try await monitor.conversation.ask("hello", within: .milliseconds(20), wanted: [{ _ in true }])
       }
     }
@@ -120,8 +120,8 @@ import Testing
       do {
         _ = try await done
         Issue.record("no answer was taken for success")
-      } catch let error as QEMUFailure {
-        #expect(error == .ended)
+      } catch let error as Failure {
+        #expect(error == .qemuEnded)
       }
     }
   }

@@ -57,20 +57,20 @@ import Testing
     "W10.000001", "W1234567", "D0 |R1", "X1", "W1", "D0\u{0}", "W１",
   ])
   func `an invalid sequence is refused`(text: String) {
-    #expect(throws: ResetSequenceError.self) { try ResetSequence(parsing: text) }
+    #expect(throws: Failure.self) { try ResetSequence(parsing: text) }
   }
 
   @Test func `a sequence has limits`() throws {
     let steps = Array(repeating: "D0", count: ResetSequence.stepsLimit)
     #expect(try ResetSequence(parsing: steps.joined(separator: "|")).steps.count == 64)
-    #expect(throws: ResetSequenceError(description: "a sequence has at most 64 steps")) {
+    #expect(throws: Failure(.usage, "a sequence has at most 64 steps")) {
       try ResetSequence(parsing: (steps + ["D1"]).joined(separator: "|"))
     }
-    #expect(throws: ResetSequenceError(description: "a sequence has at most 256 bytes")) {
+    #expect(throws: Failure(.usage, "a sequence has at most 256 bytes")) {
       try ResetSequence(parsing: String(repeating: "W10.000000|", count: 24))
     }
     _ = try ResetSequence(parsing: "D0|W10|W10|W10")
-    #expect(throws: ResetSequenceError(description: "a sequence takes at most 30 seconds")) {
+    #expect(throws: Failure(.usage, "a sequence takes at most 30 seconds")) {
       try ResetSequence(parsing: "D0|W10|W10|W10|W0.000001")
     }
   }

@@ -87,7 +87,7 @@ struct AskCommand: AsyncParsableCommand {
     let question = DisplayNotification(
       app: app, title: title, text: text, timestamp: UInt32(clamping: now), details: details)
     guard allowCut || !Alteration(ofIdentified: question).isCut else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "the question is too long: the display would cut it",
         remedy: "shorten it, or use --allow-cut")
     }
@@ -133,9 +133,9 @@ struct AskCommand: AsyncParsableCommand {
       Output.note("notibot: the question left the display without a choice: \(reason)")
       throw ArgumentParser.ExitCode(FailureKind.testFailed.rawValue)
     case .timedOut:
-      throw CommandFailure(.noAnswer, "no choice within \(limitText)")
+      throw Failure(.noAnswer, "no choice within \(limitText)")
     case .notShown(let obstacle):
-      throw CommandFailure(
+      throw Failure(
         obstacle?.code == .portBusy ? .portBusy : .noAnswer,
         "the question was not shown within \(limitText): "
           + (obstacle?.description ?? "no session with the device"),

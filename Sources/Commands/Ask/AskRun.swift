@@ -57,7 +57,7 @@ struct AskRun: Sendable {
     // The forwarder has ended, or this task was cancelled.
     try Task.checkCancellation()
     try await forwarder.ended()
-    throw CommandFailure(.linkLost, "the connection ended before a choice was made")
+    throw Failure(.linkLost, "the connection ended before a choice was made")
   }
 
   private static func wait(until deadline: ContinuousClock.Instant) async throws {
@@ -78,7 +78,7 @@ struct AskRun: Sendable {
       return departure == .expired ? .timedOut : .left(reason: departure.rawValue)
     case .expired(number): return .timedOut
     case .refused(number, let error):
-      throw CommandFailure(.refused, "the device refused the question: \(error)")
+      throw Failure(.refused, "the device refused the question: \(error)")
     case .queued, .rejected, .duplicate, .delivered, .refused, .gone, .expired, .removed, .action,
       .outcomeUnknown, .full, .storeFull, .synced, .diverged, .newSource:
       return nil

@@ -92,7 +92,7 @@ struct BenchCommand: AsyncParsableCommand {
     }
     file?.write(HTMLReport.document(of: report))
     if report.refused > 0 {
-      throw CommandFailure(
+      throw Failure(
         .refused, "the device refused \(report.refused) of \(count) notifications",
         remedy: "make room in its store: restart it, or emulate the profile 'bench'")
     }

@@ -18,7 +18,7 @@ final class BluetoothHost: Sendable {
   static func adapter(_ named: String?, for port: PortName) throws -> String {
     let variable = ProcessInfo.processInfo.environment["NOTIBOT_BLE_ADAPTER"] ?? ""
     guard let adapter = named ?? (variable.isEmpty ? nil : variable) else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(port) names no Bluetooth adapter",
         remedy: "add it, as in \(port)@hci0, or set NOTIBOT_BLE_ADAPTER")
     }
@@ -49,11 +49,11 @@ final class BluetoothHost: Sendable {
 
   /// Why the last link has ended, and whether that is for good. The process reports each end, also
   /// its own.
-  func endOfLink() async -> (failure: CommandFailure, isFinal: Bool)? {
+  func endOfLink() async -> (failure: Failure, isFinal: Bool)? {
     while let event = await process.nextEvent() {
       if let failure = event.failure { return (failure, event.isFinal ?? false) }
       guard event.event == "disconnected" else { continue }
-      return (CommandFailure(.linkLost, "the connection was lost: \(event.reason ?? "no reason")"), false)
+      return (Failure(.linkLost, "the connection was lost: \(event.reason ?? "no reason")"), false)
     }
     return nil
   }

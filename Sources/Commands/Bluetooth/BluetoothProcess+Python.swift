@@ -11,7 +11,7 @@ extension BluetoothProcess {
       await process.stop()
       return Diagnosis.Finding(
         .good, "Bluetooth", "\(ready.name ?? "python3") can use the adapters of the kernel")
-    } catch let failure as CommandFailure {
+    } catch let failure as Failure {
       return Diagnosis.Finding(.warning, "Bluetooth", failure.message, command: failure.remedy)
     }
   }
@@ -35,7 +35,7 @@ extension BluetoothProcess {
       let code = await trial.exitCode(within: .seconds(startLimitSeconds))
       try Task.checkCancellation()
       guard let code else {
-        throw CommandFailure(
+        throw Failure(
           .unfitEnvironment,
           "cannot use Bluetooth: \(python) did not start in \(startLimitSeconds) s, or was killed",
           remedy: "try again when this computer is less busy")
@@ -43,11 +43,11 @@ extension BluetoothProcess {
       if code == 0 { return python }
     }
     guard let python = candidates.last else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot use Bluetooth: python3 is missing",
         remedy: "python3 -m pip install 'notibot-rig[ble]'  # with Python 3.11 or later")
     }
-    throw CommandFailure(
+    throw Failure(
       .unfitEnvironment, "cannot use Bluetooth: \(python) has no notibot-rig[ble]",
       remedy: "\(python) -m pip install 'notibot-rig[ble]'  # 3.11 or later; or set NOTIBOT_PYTHON")
   }

@@ -23,9 +23,9 @@ final class BluetoothProcess: Sendable {
     /// Of a failure: whether the process ends with it, instead of a link alone.
     var isFinal: Bool?
 
-    var failure: CommandFailure? {
+    var failure: Failure? {
       guard event == "failed" else { return nil }
-      return CommandFailure(
+      return Failure(
         exit.map { FailureKind(refusedWith: $0) } ?? .unfitEnvironment, what ?? "Bluetooth failed",
         remedy: fix ?? "")
     }
@@ -47,7 +47,7 @@ final class BluetoothProcess: Sendable {
   ///   - role: the role and its options.
   ///   - adapter: as in docs/CLI.md, Bluetooth.
   /// - Returns: the process, and its first event.
-  /// - Throws: `CommandFailure`: no Python with the module (18), or no usable adapter.
+  /// - Throws: `Failure`: no Python with the module (18), or no usable adapter.
   static func start(_ role: [String], on adapter: String) async throws -> (BluetoothProcess, Event) {
     let python = try await located()
     let (events, sink) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(eventsLimit))
@@ -73,13 +73,13 @@ final class BluetoothProcess: Sendable {
     (self.channel, self.process, self.events, self.sink) = (channel, process, events, sink)
   }
 
-  /// The next event; for one task at a time. Throws `CommandFailure` when the process reports a
+  /// The next event; for one task at a time. Throws `Failure` when the process reports a
   /// failure, or has ended.
   func next() async throws -> Event {
     guard let event = await nextEvent() else {
       try Task.checkCancellation()
       let words = ((try? await process.ended.get()) ?? "").split(separator: "\n").last.map(String.init)
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "the Bluetooth process ended: \(words ?? "it printed no reason")",
         remedy: "run this again")
     }

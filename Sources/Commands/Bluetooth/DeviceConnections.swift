@@ -13,7 +13,7 @@ struct DeviceConnections: Sendable {
 
   /// A connection that was lost, or could not be made.
   struct Loss: Error {
-    var failure: CommandFailure
+    var failure: Failure
     /// Without the operation and the port.
     var reason: String
     /// Whether another attempt would fail as well.
@@ -85,7 +85,7 @@ struct DeviceConnections: Sendable {
         guard var machine = reconnection else { throw loss }
         let wasUp = machine.isUp
         guard let pause = machine.lost(now: .now) else {
-          throw CommandFailure(
+          throw Failure(
             .linkLost, "gave up connecting to \(name.description.printable) again: \(loss.reason)",
             remedy: loss.failure.remedy)
         }
@@ -108,7 +108,7 @@ struct DeviceConnections: Sendable {
     }
     do {
       _ = try await host?.awaitLink()
-    } catch let failure as CommandFailure {
+    } catch let failure as Failure {
       channel.close(promise: nil)
       let isFinal = ![.noBoard, .noAnswer, .linkLost].contains(failure.kind)
       throw Loss(failure: failure, reason: failure.message, isFinal: isFinal)
@@ -142,7 +142,7 @@ struct DeviceConnections: Sendable {
     }
     let isRefused = error.kind == .noPermission
     let reason = isRefused ? error.reason : "nothing listens there"
-    let failure = CommandFailure(
+    let failure = Failure(
       isRefused ? .noPermission : .noBoard, "cannot connect to \(name.description.printable): \(reason)",
       remedy: "start a device there, for example with: notibot emulate --att unix:\(path.printable)")
     return Loss(failure: failure, reason: reason, isFinal: host != nil)
@@ -161,6 +161,6 @@ struct DeviceConnections: Sendable {
     }
     // Its description and hint are those above, not those of the end below it.
     error.underlying = nil
-    return Loss(failure: CommandFailure(error), reason: error.reason, isFinal: isFinal)
+    return Loss(failure: Failure(error), reason: error.reason, isFinal: isFinal)
   }
 }

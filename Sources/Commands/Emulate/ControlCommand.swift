@@ -38,14 +38,14 @@ struct ControlCommand: AsyncParsableCommand {
     do {
       request = try ControlRequest(words: words)
     } catch {
-      throw CommandFailure(.usage, "\(error)".printable)
+      throw Failure(.usage, "\(error)".printable)
     }
     // A wait is ended by the emulator.
     let timeout = request.command == "wait" ? EmulatorServer.waitLimit + .seconds(5) : .seconds(5)
     let reply = try await ControlClient(path: socket).send(request, timeout: timeout)
     if json { try Output.json(reply) }
     guard reply.ok else {
-      throw CommandFailure(.refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
+      throw Failure(.refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
     }
     if !json { try show(reply) }
   }

@@ -247,7 +247,7 @@ struct EmulateCommand: AsyncParsableCommand {
 
     /// Returns the failure that ended the radio before, if any.
     @discardableResult
-    func stop() async -> CommandFailure? {
+    func stop() async -> Failure? {
       let failure = await radio?.stop()
       await listener?.close()
       for server in servers { await server.stop() }
@@ -299,7 +299,7 @@ struct EmulateCommand: AsyncParsableCommand {
     var profile = profile
     if let mode {
       guard let chosen = DeviceMode(rawValue: mode) else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "unknown mode '\(mode.printable)'", remedy: "choose strict or firmware")
       }
       profile.mode = chosen
@@ -307,7 +307,7 @@ struct EmulateCommand: AsyncParsableCommand {
     if baudPacing, profile.wire.pace == .unpaced { profile.wire.pace = .paced(bitsPerSecond: 115_200) }
     if let latency {
       guard (0...10_000).contains(latency) else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "a latency of \(latency) ms is out of range", remedy: "choose 0 to 10000")
       }
       profile.wire.latency = .milliseconds(latency)

@@ -86,7 +86,7 @@ struct EmulatedRadio: Sendable {
   let place: Place
   private let process: BluetoothProcess
   /// Prints what happens; ends with the failure that ended the process, if any.
-  private let following: Task<CommandFailure?, Never>
+  private let following: Task<Failure?, Never>
 
   fileprivate init(_ process: BluetoothProcess, _ ready: BluetoothProcess.Event, adapter: String) {
     self.process = process
@@ -98,7 +98,7 @@ struct EmulatedRadio: Sendable {
           let reason = event.reason.map { ": \($0)" } ?? ""
           Output.note("ble: \(event.peer ?? "") \(event.event)\(reason)")
         }
-      } catch let failure as CommandFailure {
+      } catch let failure as Failure {
         Interruption.cancel()
         return failure
       } catch {
@@ -108,7 +108,7 @@ struct EmulatedRadio: Sendable {
   }
 
   /// Leaves the air. Returns the failure that had ended it before, if any.
-  func stop() async -> CommandFailure? {
+  func stop() async -> Failure? {
     following.cancel()
     let failure = await following.value
     await process.stop()

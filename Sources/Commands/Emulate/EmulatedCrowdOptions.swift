@@ -19,10 +19,10 @@ struct EmulatedCrowdOptions: ParsableArguments {
     guard Self.countRange ~= count else { throw ValidationError("--count must be 1 to 10000") }
   }
 
-  /// Makes room for the descriptors of `count` devices. Throws `CommandFailure` if there is none.
+  /// Makes room for the descriptors of `count` devices. Throws `Failure` if there is none.
   static func reserve(for count: Int) throws {
     guard let (reason, remedy) = ProcessLimits.problem(opening: count * descriptorsPerDevice) else { return }
-    throw CommandFailure(.unfitEnvironment, "\(count) devices do not fit: \(reason)", remedy: remedy)
+    throw Failure(.unfitEnvironment, "\(count) devices do not fit: \(reason)", remedy: remedy)
   }
 
   /// The profiles of the devices; their ids follow each other.

@@ -33,7 +33,7 @@ struct EmulatedFlashOptions: ParsableArguments {
   func parsed() throws -> FlashOptions? {
     guard let flashFile else {
       guard chip == nil, flashSize == nil, flashFaults == nil else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "--chip, --flash-size and --flash-faults need a flash", remedy: "add --flash-file PATH")
       }
       return nil
@@ -41,7 +41,7 @@ struct EmulatedFlashOptions: ParsableArguments {
     var options = FlashOptions(chip: .esp32c3, file: flashFile)
     if let chip {
       guard let name = ChipModel.Name(rawValue: chip) else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "unknown chip '\(chip.printable)'",
           remedy: "choose one of \(ChipModel.Name.allCases.map(\.rawValue).joined(separator: ", "))")
       }
@@ -51,7 +51,7 @@ struct EmulatedFlashOptions: ParsableArguments {
       guard flashSize.hasSuffix("MB"), let megabytes = Int(flashSize.dropLast(2)),
         let size = NORFlash.sizes.first(where: { $0 >> 20 == megabytes })
       else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "a flash cannot have '\(flashSize.printable)'", remedy: "choose 1MB, 2MB, 4MB, 8MB or 16MB")
       }
       options.sizeBytes = size
@@ -60,7 +60,7 @@ struct EmulatedFlashOptions: ParsableArguments {
       do {
         options.faults = try LoaderFaults(parsing: flashFaults)
       } catch {
-        throw CommandFailure(
+        throw Failure(
           .usage, error.description.printable, remedy: "use for example md5,checksum@3,unplug@12")
       }
     }

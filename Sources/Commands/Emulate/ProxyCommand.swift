@@ -34,7 +34,7 @@ struct ProxyCommand: AsyncParsableCommand {
   func run() async throws {
     let faults = try FaultOption.parsed(faults)
     guard !faults.rules.contains(where: { $0.kind == .reboot }) else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "a proxy cannot restart a board",
         remedy: "omit reboot from --faults, or use 'notibot emulate'")
     }

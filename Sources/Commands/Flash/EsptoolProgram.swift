@@ -16,7 +16,7 @@ struct EsptoolProgram: Sendable {
   /// the command's own environment, which is created the first time.
   ///
   /// - Parameter installs: whether it can be created.
-  /// - Throws: `CommandFailure` with 18 and the remedy.
+  /// - Throws: `Failure` with 18 and the remedy.
   static func located(option: String?, installs: Bool) async throws -> EsptoolProgram {
     let environment = ProcessInfo.processInfo.environment
     if let path = option ?? environment["NOTIBOT_ESPTOOL"].flatMap({ $0.isEmpty ? nil : $0 }) {
@@ -26,7 +26,7 @@ struct EsptoolProgram: Sendable {
     if let path = SearchPath.first(of: ["esptool"]) {
       do {
         return try await checked(path)
-      } catch let failure as CommandFailure {
+      } catch let failure as Failure {
         others = "; \(failure.message)"
       }
     }
@@ -34,7 +34,7 @@ struct EsptoolProgram: Sendable {
     let program = EsptoolProgram(path: folder + "/bin/esptool")
     if access(folder + "/ready", F_OK) == 0 { return program }
     guard installs else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "esptool \(pinned) is neither in PATH nor in \(folder.printable)\(others)",
         remedy: "omit --no-install, or choose one with --esptool PATH or NOTIBOT_ESPTOOL")
     }
@@ -47,7 +47,7 @@ struct EsptoolProgram: Sendable {
     do {
       let program = try await located(option: nil, installs: false)
       return Diagnosis.Finding(.good, "program", "esptool is \(program.path)")
-    } catch let failure as CommandFailure {
+    } catch let failure as Failure {
       let isChosen = ProcessInfo.processInfo.environment["NOTIBOT_ESPTOOL"]?.isEmpty == false
       let text =
         isChosen ? failure.message : "no esptool 5.6 or later is in PATH: flash installs one for itself"
@@ -58,7 +58,7 @@ struct EsptoolProgram: Sendable {
   /// The XDG folder for data of this program.
   private static func dataFolder(_ environment: [String: String]) throws -> String {
     if let folder = UserFolder.data.path(environment: environment) { return folder }
-    throw CommandFailure(
+    throw Failure(
       .unfitEnvironment, "there is no folder for esptool: neither XDG_DATA_HOME nor HOME is set",
       remedy: "choose an esptool with --esptool PATH or NOTIBOT_ESPTOOL")
   }
@@ -68,7 +68,7 @@ struct EsptoolProgram: Sendable {
     let remedy = "choose esptool \(pinned) with --esptool PATH, or omit it to have it installed"
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot run \(path.printable): it is not a program", remedy: remedy)
     }
     let run = try await EsptoolRun(program: program).run(["version"], connecting: .seconds(10))
@@ -78,10 +78,10 @@ struct EsptoolProgram: Sendable {
         run.wasSilent
         ? " (it printed nothing for 10 s)"
         : run.errors.isEmpty ? "" : " (\(EsptoolFailure.reason(in: run.errors).printable))"
-      throw CommandFailure(.unfitEnvironment, "\(path.printable) is not esptool 5\(reason)", remedy: remedy)
+      throw Failure(.unfitEnvironment, "\(path.printable) is not esptool 5\(reason)", remedy: remedy)
     }
     guard !number.lexicographicallyPrecedes(oldest) else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "\(path.printable) is esptool \(run.output.version ?? ""), which is too old",
         remedy: remedy)
     }
@@ -132,7 +132,7 @@ struct EsptoolProgram: Sendable {
     throw failure("cannot install esptool: \(EsptoolFailure.reason(in: errors).printable)", remedy)
   }
 
-  private static func failure(_ text: String, _ remedy: String) -> CommandFailure {
-    CommandFailure(.unfitEnvironment, text, remedy: remedy)
+  private static func failure(_ text: String, _ remedy: String) -> Failure {
+    Failure(.unfitEnvironment, text, remedy: remedy)
   }
 }

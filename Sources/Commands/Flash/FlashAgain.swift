@@ -12,7 +12,7 @@ struct FlashAgain: Sendable {
   let rate: UInt32
 
   /// Writes what is not on the board already, and reports.
-  /// - Throws: `CommandFailure`, `PortError`.
+  /// - Throws: `Failure`, `PortError`.
   func perform(at name: PortName) async throws {
     let plan = try await FlashFiles(images).plan(chip: nil)
     let esptool = try await EsptoolProgram.located(option: nil, installs: true)

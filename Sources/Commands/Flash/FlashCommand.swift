@@ -158,7 +158,7 @@ struct FlashCommand: AsyncParsableCommand {
       } catch let error where !(error is CancellationError) {
         try Task.checkCancellation()
         Output.note(
-          "notibot: \((error as? any ClassifiedError).map { CommandFailure($0).description } ?? "\(error)")")
+          "notibot: \((error as? any ClassifiedError).map { Failure($0).description } ?? "\(error)")")
       }
       Output.note("waiting for a change of \(images.joined(separator: ", ").printable); press Ctrl-C to end")
       try await build.awaitChange()
@@ -177,7 +177,7 @@ struct FlashCommand: AsyncParsableCommand {
     let rate = try line.resolvedBitsPerSecond().value
     let name = try line.resolvedPort().value
     guard !name.isStandIn else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(name.description.printable) has no flash",
         remedy: "start a chip with: notibot emulate --flash-file PATH --link PORT")
     }

@@ -17,7 +17,7 @@ struct FlashFiles: Sendable {
   private static let descriptionName = "flasher_args.json"
   private static let descriptionLimitBytes = 1 << 20
 
-  /// Reads files. Throws `CommandFailure` for unreadable ones.
+  /// Reads files. Throws `Failure` for unreadable ones.
   init(_ arguments: [String]) async throws {
     for argument in arguments {
       let (path, offset) = Self.split(argument)
@@ -25,12 +25,12 @@ struct FlashFiles: Sendable {
       let isFolder = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
       if isFolder || path.split(separator: "/").last.map(String.init) == Self.descriptionName {
         guard offset == nil else {
-          throw CommandFailure(
+          throw Failure(
             .usage, "\(path.printable) has offsets of its own",
             remedy: "omit @0x\(hex(offset ?? 0, digits: 0))")
         }
         guard arguments.count == 1 else {
-          throw CommandFailure(
+          throw Failure(
             .usage, "a build cannot be combined with other images", remedy: "flash them one after the other")
         }
         try await readBuild(isFolder ? path : (path as NSString).deletingLastPathComponent)
@@ -49,12 +49,12 @@ struct FlashFiles: Sendable {
     return ([descriptionName] + files.files.map(\.name)).map { "\(folder)/\($0)" }
   }
 
-  /// The plan. Throws `CommandFailure` for files that cannot be flashed.
+  /// The plan. Throws `Failure` for files that cannot be flashed.
   ///
   /// - Parameter isForced: whether a place from which a board does not boot is accepted.
   func plan(chip required: ESPChip?, isForced: Bool = false) throws -> FlashPlan {
     if let required, let chip, required != chip {
-      throw CommandFailure(
+      throw Failure(
         .usage, "the build is for \(chip.name), not for \(required.name)", remedy: "build it for that chip")
     }
     do {
@@ -62,7 +62,7 @@ struct FlashFiles: Sendable {
         files: files, chip: required ?? chip, flashBytes: flashBytes, adaptsToFlash: adaptsToFlash,
         isForced: isForced)
     } catch {
-      throw CommandFailure(error)
+      throw Failure(error)
     }
   }
 
@@ -102,8 +102,8 @@ struct FlashFiles: Sendable {
   private mutating func readBuild(_ given: String) async throws {
     let folder = given.isEmpty ? "." : given
     self.folder = folder
-    func failure(_ reason: String, _ remedy: String = "build it with: idf.py build") -> CommandFailure {
-      CommandFailure(.usage, "cannot use \(folder.printable): \(reason)", remedy: remedy)
+    func failure(_ reason: String, _ remedy: String = "build it with: idf.py build") -> Failure {
+      Failure(.usage, "cannot use \(folder.printable): \(reason)", remedy: remedy)
     }
     let path = "\(folder)/\(Self.descriptionName)"
     guard access(path, F_OK) == 0 else {
@@ -168,7 +168,7 @@ struct FlashFiles: Sendable {
   }
 }
 
-extension CommandFailure {
+extension Failure {
   /// The failure for files that cannot be flashed.
   init(_ error: FlashPlanError) {
     switch error {

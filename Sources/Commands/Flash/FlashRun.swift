@@ -27,7 +27,7 @@ struct FlashRun: Sendable {
   var memory = FlashMemory()
 
   /// Flashes, and calls `body` while the port is still locked for this process.
-  /// - Throws: `CommandFailure`, `PortError`, the error of `body`.
+  /// - Throws: `Failure`, `PortError`, the error of `body`.
   func perform<Result: Sendable>(
     _ body: (FlashReport, PortAddress) async throws -> Result
   ) async throws -> Result {
@@ -74,7 +74,7 @@ struct FlashRun: Sendable {
 
   private func refuseOther(_ id: String?, at port: PortAddress) throws {
     guard let expectedID, let id, id.uppercased() != expectedID else { return }
-    throw CommandFailure(
+    throw Failure(
       .noBoard,
       "the board at \(port.description.printable) is \(id.printable), not \(expectedID); nothing was written",
       remedy: "choose its port with --port")
@@ -108,7 +108,7 @@ struct FlashRun: Sendable {
   private func checkRoom(_ flashBytes: Int?, _ port: PortAddress) throws {
     guard !isForced, let needed = plan.neededFlashBytes, let flashBytes, flashBytes < needed else { return }
     let size = "\(flashBytes >> 20) MB"
-    throw CommandFailure(
+    throw Failure(
       .usage,
       "the images need a flash of \((needed + (1 << 20) - 1) >> 20) MB, that of "
         + "\(port.description.printable) has \(size): the board would not boot; nothing was written",
@@ -191,7 +191,7 @@ struct FlashRun: Sendable {
     if !run.output.hasBegunWriting, run.exitCode != 0 {
       try refuseOther(run.output.mac, at: port)
       if let mac = run.output.mac, let known = report.board, mac != known.uppercased() {
-        throw CommandFailure(
+        throw Failure(
           .noBoard,
           "the loader at \(port.description.printable) is \(mac), its firmware was \(known.printable); nothing was written",
           remedy: "choose the board with --expect-id")
@@ -201,7 +201,7 @@ struct FlashRun: Sendable {
     for note in run.output.revisionNotes { Output.note("warning: \(named(note).printable)") }
     guard run.exitCode == 0 else { throw failure(of: run, port) }
     guard run.output.parts.count == plan.parts.count else {
-      throw CommandFailure(
+      throw Failure(
         .flashingFailed,
         "\(port.description.printable): esptool verified \(run.output.parts.count) of \(plan.parts.count) images",
         remedy: "run the command again; encrypted flashes and secure download mode cannot be verified")
@@ -219,42 +219,42 @@ struct FlashRun: Sendable {
     }
   }
 
-  private func failure(of run: EsptoolRun.Ending, _ port: PortAddress) -> CommandFailure {
+  private func failure(of run: EsptoolRun.Ending, _ port: PortAddress) -> Failure {
     let place = port.description.printable
     let state = run.output.hasBegunWriting ? "the flash is incomplete" : "nothing was written"
     let reason = named(EsptoolFailure.reason(in: run.errors)).printable
     if run.wasSilent || run.exitCode == nil {
       let cause = run.wasSilent ? "esptool stopped responding and was ended" : "esptool was killed"
-      return CommandFailure(.flashingFailed, "\(place): \(cause); \(state)", remedy: "run the command again")
+      return Failure(.flashingFailed, "\(place): \(cause); \(state)", remedy: "run the command again")
     }
     let isGone = port.path.map { access($0, F_OK) != 0 } ?? false
     switch isGone ? .lost : EsptoolFailure(error: run.errors, hasBegunWriting: run.output.hasBegunWriting) {
     case .wrongChip(let board):
-      return CommandFailure(
+      return Failure(
         .usage,
         "the images are for \(plan.chip?.name ?? "another chip"), the chip at \(place) is \(board.printable); \(state)",
         remedy: "build them for that chip, or choose another board with --port")
     case .tooLarge:
-      return CommandFailure(
+      return Failure(
         .usage, "the images do not fit in the flash at \(place): \(reason); \(state)",
         remedy: "build smaller ones, or check their offsets")
     case .wrongRevision:
-      return CommandFailure(
+      return Failure(
         .usage, "the images are for other revisions of the chip at \(place): \(reason); \(state)",
         remedy: "build them for its revision, or write them nevertheless with --force")
     case .portBusy:
       let holder = port.path.flatMap { PortHolder.user(of: $0) }
-      return CommandFailure(PortError(.busy(holder), port: port.description, operation: "open"))
+      return Failure(PortError(.busy(holder), port: port.description, operation: "open"))
     case .noAnswer:
-      return CommandFailure(
+      return Failure(
         .noAnswer, "the loader at \(place) does not answer: \(reason); \(state)",
         remedy: "hold the board's BOOT button while the command begins, and check the cable")
     case .lost:
-      return CommandFailure(
+      return Failure(
         .linkLost, "\(place): the connection was lost while flashing; \(state)",
         remedy: "check the cable and the power supply, then run the command again")
     case .other:
-      return CommandFailure(
+      return Failure(
         .flashingFailed, "\(place): \(reason); \(state)",
         remedy: "run the command again, or try a lower --baud")
     }
@@ -274,7 +274,7 @@ struct FlashRun: Sendable {
     let match = FirmwareMatch(version: device.firmwareVersion, buildHash: device.buildHash, image: plan.app)
     report.match = match
     if case .other(let reason) = match {
-      throw CommandFailure(
+      throw Failure(
         .flashingFailed,
         "\(port.description.printable): verified, but another firmware answers: \(reason.printable)",
         remedy: "another OTA slot is selected: flash the whole build, with its otadata")
@@ -299,7 +299,7 @@ struct FlashRun: Sendable {
           upTo: Self.reopeningInterval, on: MultiThreadedEventLoopGroup.singleton.next()
         ) { false }
       } catch let error as NotibotError where [.noAnswer, .deviceRestarted].contains(error.code) {
-        throw CommandFailure(
+        throw Failure(
           error.kind,
           "\(port.description.printable): the images are verified, but no Notibot answers after the restart: "
             + error.reason,

@@ -167,7 +167,7 @@ struct ForwardCommand: AsyncParsableCommand {
   private static func endBlocked(after limit: Duration) {
     Interruption.end(
       after: limit + .seconds(3),
-      with: CommandFailure(.noAnswer, "the time limit was reached, and the disk or the output is blocked"))
+      with: Failure(.noAnswer, "the time limit was reached, and the disk or the output is blocked"))
   }
 
   private static func feed(
@@ -178,7 +178,7 @@ struct ForwardCommand: AsyncParsableCommand {
       do {
         guard let next = try await input.next() else { return }
         lines = next
-      } catch let failure as CommandFailure where failure.kind == .usage {
+      } catch let failure as Failure where failure.kind == .usage {
         // The lines before it are still delivered.
         return results.rejectRest(failure)
       }

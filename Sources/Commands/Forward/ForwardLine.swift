@@ -1,13 +1,9 @@
 import NotibotHost
 import NotibotProtocol
+import SerialLink
 
 /// A line of `forward`'s input.
 enum ForwardLine {
-  /// Why a line is invalid.
-  struct Problem: Error, CustomStringConvertible {
-    var description: String
-  }
-
   /// What a line asks for.
   struct Content {
     var submission: OutboxSubmission
@@ -24,12 +20,12 @@ enum ForwardLine {
     } catch {
       // If it is JSON at all, the parser of notifications has a better message.
       _ = try notification(bytes)
-      throw Problem(
-        description: "'number' is not a whole number, or 'ev' or 'key' is not a string")
+      throw Failure(
+        .usage, "'number' is not a whole number, or 'ev' or 'key' is not a string")
     }
     let key = try head.key.map { text in
       guard let key = IdempotencyKey(text) else {
-        throw Problem(description: "'key' has \(text.utf8.count) bytes; 1 to 128 are allowed")
+        throw Failure(.usage, "'key' has \(text.utf8.count) bytes; 1 to 128 are allowed")
       }
       return key
     }
@@ -39,16 +35,16 @@ enum ForwardLine {
   private static func submission(_ head: SubmissionHead, _ bytes: [UInt8]) throws -> OutboxSubmission {
     guard let number = head.number else {
       guard head.change == nil || head.change == "a" else {
-        throw Problem(description: "'ev' needs the 'number' of a notification")
+        throw Failure(.usage, "'ev' needs the 'number' of a notification")
       }
       return .add(try notification(bytes))
     }
-    guard number > 0 else { throw Problem(description: "'number' is out of range") }
+    guard number > 0 else { throw Failure(.usage, "'number' is out of range") }
     let outboxNumber = OutboxNumber(rawValue: Int64(number))
     switch head.change {
     case "r": return .remove(outboxNumber)
     case nil, "m": return .update(outboxNumber, try notification(bytes))
-    case _: throw Problem(description: #"'ev' is neither "m" nor "r""#)
+    case _: throw Failure(.usage, #"'ev' is neither "m" nor "r""#)
     }
   }
 

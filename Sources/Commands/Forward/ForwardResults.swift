@@ -28,7 +28,7 @@ final class ForwardResults: Sendable {
     var keyConflicts = 0
     var expired = 0
     var full = 0
-    var firstRejection: CommandFailure?
+    var firstRejection: Failure?
   }
 
   private let showsEventsAsJSON: Bool
@@ -54,7 +54,7 @@ final class ForwardResults: Sendable {
       let submission = content.submission
       let alteration = Self.alteration(of: submission)
       guard !isStrict || alteration.isNone else {
-        throw ForwardLine.Problem(description: "it would be truncated: \(alteration.text) (--strict)")
+        throw Failure(.usage, "it would be truncated: \(alteration.text) (--strict)")
       }
       let token = state.withLock { state in
         state.tokens += 1
@@ -80,7 +80,7 @@ final class ForwardResults: Sendable {
   }
 
   /// Reports that the rest of the input cannot be read.
-  func rejectRest(_ failure: CommandFailure) {
+  func rejectRest(_ failure: Failure) {
     state.withLock { state in
       state.rejected += 1
       state.firstRejection = state.firstRejection ?? failure
@@ -98,7 +98,7 @@ final class ForwardResults: Sendable {
       state.rejected += 1
       state.firstRejection =
         state.firstRejection
-        ?? CommandFailure(
+        ?? Failure(
           .usage, "line \(origin.line) is not a notification: \(reason)",
           remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one per line"#)
     }
@@ -167,7 +167,7 @@ final class ForwardResults: Sendable {
         state.rejected += 1
         state.firstRejection =
           state.firstRejection
-          ?? CommandFailure(.usage, "line \(origin?.line ?? 0) was rejected: \(rejection)")
+          ?? Failure(.usage, "line \(origin?.line ?? 0) was rejected: \(rejection)")
       }
       show(document.at(origin?.line), client: origin?.client)
       if let client = origin?.client { state.withLock { $0.routes.recordRejection(of: client) } }
@@ -241,11 +241,11 @@ final class ForwardResults: Sendable {
     }
   }
 
-  /// Throws `CommandFailure` when a line was rejected or a notification refused.
+  /// Throws `Failure` when a line was rejected or a notification refused.
   func checkAllTaken() throws {
     let state = state.withLock { $0 }
     if state.refused > 0 {
-      throw CommandFailure(
+      throw Failure(
         .refused, "the device refused \(state.refused) notification\(state.refused == 1 ? "" : "s")",
         remedy: "list them with: notibot outbox --file FILE list")
     }

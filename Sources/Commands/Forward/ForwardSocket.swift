@@ -19,7 +19,7 @@ enum ForwardSocket {
   /// Lines that are submitted together, at most.
   static let batchLimit = 256
 
-  /// Serves clients until this task is cancelled. Throws `CommandFailure` when the socket cannot be
+  /// Serves clients until this task is cancelled. Throws `Failure` when the socket cannot be
   /// made.
   static func serve(
     at path: String, group: String?, _ forwarder: Forwarder, _ results: ForwardResults
@@ -72,7 +72,7 @@ enum ForwardSocket {
 
   private static func gid(of group: String) throws -> UInt32 {
     guard let entry = getgrnam(group) else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "there is no group '\(group.printable)'", remedy: "create it with groupadd")
     }
     return entry.pointee.gr_gid
@@ -109,23 +109,23 @@ enum ForwardSocket {
       throw failure(path, .system(errno: errno))
     }
     guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "cannot listen at \(path.printable): other users can write to its folder",
         remedy: "choose a folder that only you can write to, such as $XDG_RUNTIME_DIR")
     }
   }
 
-  private static func failure(_ path: String, _ reason: SocketPlace.Failure) -> CommandFailure {
+  private static func failure(_ path: String, _ reason: SocketPlace.Failure) -> Failure {
     let refused = "cannot listen at \(path.printable): "
     switch reason {
     case .pathTooLong:
-      return CommandFailure(
+      return Failure(
         .usage, refused + "a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")
     case .notASocket:
-      return CommandFailure(
+      return Failure(
         .usage, refused + "a file that is not a socket is there", remedy: "remove it, or choose another path")
     case .occupied:
-      return CommandFailure(
+      return Failure(
         .portBusy, refused + "another process listens there",
         remedy: "stop it, or choose another path (see: fuser -v \(path.printable))")
     case .system(let number):
@@ -135,7 +135,7 @@ enum ForwardSocket {
         case ENOENT, ENOTDIR: .usage
         case _: .unfitEnvironment
         }
-      return CommandFailure(
+      return Failure(
         status, refused + String(cString: strerror(number)), remedy: "choose another path")
     }
   }
@@ -167,7 +167,8 @@ private struct ForwardClient {
             pace.remove()
           }
           if let line = results.lastLine(of: number) { try await outbound.write(ByteBuffer(bytes: line)) }
-          guard results.isAttached(number) else { throw Detached() }
+          // The client was disconnected from this side.
+          guard results.isAttached(number) else { throw CancellationError() }
           outbound.finish()
         }
         group.addTask {
@@ -184,9 +185,6 @@ private struct ForwardClient {
       }
     }
   }
-
-  /// The client was disconnected from this side.
-  private struct Detached: Error {}
 
   private func receive(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ pace: ForwardPace) async throws
   {

@@ -20,7 +20,7 @@ struct GatewayCommand: ParsableCommand {
     if arguments.isEmpty || ["-h", "--help"].contains(arguments[0]) { throw CleanExit.helpRequest(self) }
     let name = "notibot-gateway"
     guard let path = SearchPath.neighbour(name) ?? SearchPath.first(of: [name]) else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "the program \(name) is not installed",
         remedy: "install it with: pip install \(name), or from \(name)_*.deb")
     }
@@ -28,6 +28,6 @@ struct GatewayCommand: ParsableCommand {
     defer { words.forEach { free($0) } }
     words.append(nil)
     execv(path, words)
-    throw CommandFailure(.unfitEnvironment, "cannot run \(path): \(String(cString: strerror(errno)))")
+    throw Failure(.unfitEnvironment, "cannot run \(path): \(String(cString: strerror(errno)))")
   }
 }

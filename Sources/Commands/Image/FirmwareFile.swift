@@ -10,26 +10,17 @@ enum FirmwareFile {
 
   /// The bytes of a regular file, at most `limitBytes`. Anything else is refused, including
   /// symbolic links: their target can change between a check and the next command. Throws
-  /// `CommandFailure`.
+  /// `Failure`.
   static func read(_ path: String) async throws -> [UInt8] {
     let result = try await NIOThreadPool.singleton.runIfActive { readNow(path) }
     return try result.get()
   }
 
-  private static func readNow(_ path: String) -> Result<[UInt8], CommandFailure> {
-    do throws(RegularFile.Problem) {
+  private static func readNow(_ path: String) -> Result<[UInt8], Failure> {
+    Result { () throws(Failure) -> [UInt8] in
       let bytes = try RegularFile.read(path, limitBytes: limitBytes, flags: O_NOFOLLOW)
-      guard bytes.isEmpty else { return .success(bytes) }
-      return .failure(CommandFailure(.usage, "cannot read \(path.printable): it is empty"))
-    } catch {
-      let (reason, remedy) =
-        switch error {
-        case .system(errno: ELOOP): ("it is a symbolic link", "name the file that it points to")
-        case .directory: (error.description, "name a file in it")
-        case .tooLong: ("it has more than \(limitBytes >> 20) MB", "")
-        case .system, .notRegular: (error.description, "")
-        }
-      return .failure(CommandFailure(.usage, "cannot read \(path.printable): \(reason)", remedy: remedy))
-    }
+      guard !bytes.isEmpty else { throw Failure(.usage, "it is empty") }
+      return bytes
+    }.mapError { Failure(.usage, "cannot read \(path.printable): \($0.message)", remedy: $0.remedy) }
   }
 }

@@ -39,12 +39,12 @@ struct ImageInfoCommand: AsyncParsableCommand {
       let description = try ImageDescription(of: bytes, chip: chip.flatMap(ESPChip.named))
       if json { Output.data(description.document(file: file)) } else { Output.data(description.text) }
     } catch {
-      throw CommandFailure(error, file: file)
+      throw Failure(error, file: file)
     }
   }
 }
 
-extension CommandFailure {
+extension Failure {
   /// The failure for a file that is no usable image.
   init(_ error: ImageError, file: String) {
     let remedy =

@@ -51,13 +51,12 @@ struct ConsoleNotices {
   private func save(_ bytes: [UInt8], in folder: String) -> String {
     for number in 1...999 {
       let path = "\(folder)/core-\(number).bin"
-      do throws(FileError) {
+      do throws(Failure) {
         try WholeFile.write(bytes, to: path, isNew: true)
-      } catch  where error.number == EEXIST {
-        continue
       } catch {
+        if (try? FileManager.default.attributesOfItem(atPath: path)) != nil { continue }
         ReportFile.recordLoss()
-        return "the core dump was not saved: \(error)"
+        return "the core dump was not saved: \(error.message)"
       }
       let command = "esp-coredump info_corefile --core \(path.printable) --core-format raw \(elf)"
       return "saved the core dump: \(command)"

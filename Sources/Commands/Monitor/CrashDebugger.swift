@@ -20,7 +20,7 @@ struct CrashDebugger: Sendable {
     program = found
   }
 
-  /// The frames, innermost first. Throws `ChildOutput.Failure` with the reason if there are none.
+  /// The frames, innermost first. Throws `Failure` with the reason if there are none.
   func frames(of core: [UInt8], in elf: String, within limit: Duration) throws -> [CrashDecoder.Frame] {
     let folder = try TemporaryFolder("notibot-core")
     defer { folder.remove() }
@@ -32,7 +32,7 @@ struct CrashDebugger: Sendable {
     ]
     let text = try ChildOutput.of(program, arguments, limit: limit, Self.outputLimitBytes).get()
     let frames = Self.frames(in: text)
-    guard !frames.isEmpty else { throw ChildOutput.Failure(text: "it found no function") }
+    guard !frames.isEmpty else { throw Failure(.unfitEnvironment, "it found no function") }
     return frames
   }
 

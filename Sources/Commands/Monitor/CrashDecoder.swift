@@ -60,26 +60,26 @@ struct CrashDecoder: Sendable {
   private let debugger: CrashDebugger?
   private let knownHash = KnownHash()
 
-  /// Checks the file and finds the program. Throws `CommandFailure`: 2 for a file of another kind,
+  /// Checks the file and finds the program. Throws `Failure`: 2 for a file of another kind,
   /// 18 without a program.
-  init(elf path: String) throws(CommandFailure) {
+  init(elf path: String) throws(Failure) {
     elf = path
     let file: FileHandle
-    do throws(RegularFile.Problem) {
+    do throws(Failure) {
       file = FileHandle(fileDescriptor: try RegularFile.open(path), closeOnDealloc: true)
     } catch {
-      throw CommandFailure(.usage, "cannot read \(path.printable): \(error)")
+      throw Failure(.usage, "cannot read \(path.printable): \(error.message)")
     }
     guard let head = try? file.read(upToCount: 20), head.count == 20,
       head.prefix(5) == Data([0x7F, 0x45, 0x4C, 0x46, 1]),
       let known = Self.programs[UInt16(head[18]) | UInt16(head[19]) << 8]
     else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "cannot use \(path.printable): it is not an ELF file for RISC-V or Xtensa",
         remedy: "name the .elf file of the build, not the .bin file")
     }
     guard let found = SearchPath.first(of: known.names) else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot decode addresses for \(known.machine): no \(known.names[0]) is in PATH",
         remedy: "activate ESP-IDF (. export.sh), or install another of: "
           + known.names.dropFirst().joined(separator: ", "))
@@ -128,7 +128,7 @@ struct CrashDecoder: Sendable {
     do {
       return (try debugger.frames(of: core, in: elf, within: (end - .now) / 2), nil)
     } catch {
-      let reason = (error as? ChildOutput.Failure)?.text ?? "\(error)".printable
+      let reason = "\(error)".printable
       let decoded = lookUp(addresses, until: end)
       return (decoded.frames, decoded.warning ?? "no backtrace by \(debugger.name): \(reason)")
     }
@@ -142,7 +142,7 @@ struct CrashDecoder: Sendable {
     let arguments = ["-pfiaC", "-e", elf] + lookedUp
     switch ChildOutput.of(program, arguments, limit: end - .now, Self.outputLimitBytes) {
     case .success(let text): return (Self.frames(in: text, addresses), nil)
-    case .failure(let reason): return ([], "\(program.printable): \(reason.text)")
+    case .failure(let reason): return ([], "\(program.printable): \(reason.message)")
     }
   }
 

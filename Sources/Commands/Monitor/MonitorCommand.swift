@@ -153,26 +153,26 @@ struct MonitorCommand: AsyncParsableCommand {
 
   /// A board's id is looked for among the serial numbers of USB devices: a monitor sends nothing,
   /// and so cannot ask the boards.
-  private static func port(_ name: PortName) throws(CommandFailure) -> PortName {
+  private static func port(_ name: PortName) throws(Failure) -> PortName {
     guard let id = name.deviceID else { return name }
     func plain(_ text: String) -> String { text.uppercased().filter { $0 != ":" && $0 != "-" } }
     let boards = PortList().ports().compactMap { port in
       port.usb.flatMap { usb in usb.serial.map { (id: usb.id, serial: $0) } }
     }
     guard let board = boards.first(where: { plain($0.serial) == plain(id) }) else {
-      throw CommandFailure(
+      throw Failure(
         .noBoard, "no USB device has the serial number \(id.printable), and monitor asks no board for its id",
         remedy: "name the port by its path or by usb:VID:PID; 'notibot devices --probe' shows the ids")
     }
     return .usb(board.id, serial: board.serial)
   }
 
-  private static func folder(_ path: String) throws(CommandFailure) -> String {
+  private static func folder(_ path: String) throws(Failure) -> String {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue,
       access(path, W_OK) == 0
     else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "cannot save core dumps in \(path.printable): it is not a folder that you can write to",
         remedy: "create it with mkdir")
     }

@@ -8,7 +8,7 @@ struct MonitorJudge {
   enum Verdict {
     /// The expression of `--until` matched.
     case done(match: String)
-    case failed(reason: String, match: String, CommandFailure)
+    case failed(reason: String, match: String, Failure)
   }
 
   private let port: String
@@ -18,7 +18,7 @@ struct MonitorJudge {
   /// Whether `$` matches where a line has not ended.
   private let matchesPrompts: Bool
 
-  /// Throws `CommandFailure` when an expression is invalid.
+  /// Throws `Failure` when an expression is invalid.
   init(_ options: MonitorOptions) throws {
     port = options.port.description.printable
     until = try options.until.map { try MonitorOptions.expression($0, option: "--until") }
@@ -40,12 +40,12 @@ struct MonitorJudge {
       let text = "\(crash.kind.rawValue), \(crash.reason)"
       return .failed(
         reason: "crash", match: crash.reason,
-        CommandFailure(.deviceRestarted, "\(port): the device crashed: \(text)"))
+        Failure(.deviceRestarted, "\(port): the device crashed: \(text)"))
     case .rebootLoop(let boots):
       guard failsOnCrash else { return nil }
       return .failed(
         reason: "rebootLoop", match: "",
-        CommandFailure(
+        Failure(
           .deviceRestarted, "\(port): the device is in a reboot loop: \(boots) boots in 10 s",
           remedy: "check its power supply and its console text"))
     case .opened, .lost, .frame, .boot, .warning, .binaryLog: return nil
@@ -58,7 +58,7 @@ struct MonitorJudge {
     if let failOn, let seen = failOn.firstMatch(in: text, isWhole: isWhole) {
       return .failed(
         reason: "failOn", match: seen,
-        CommandFailure(.testFailed, "\(port): '\(seen.prefix(80).description.printable)' matched --fail-on"))
+        Failure(.testFailed, "\(port): '\(seen.prefix(80).description.printable)' matched --fail-on"))
     }
     return until?.firstMatch(in: text, isWhole: isWhole).map { .done(match: $0) }
   }

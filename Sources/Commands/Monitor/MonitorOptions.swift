@@ -71,26 +71,24 @@ struct MonitorOptions: Sendable {
   /// Consoles do not accept longer lines.
   static let sendLimitBytes = 4096
 
-  /// The parsed `--filter`. Throws `CommandFailure` when it is invalid.
-  static func filter(_ text: String) throws(CommandFailure) -> LogFilter {
-    do throws(LogFilter.Failure) {
+  /// The parsed `--filter`. Throws `Failure` when it is invalid.
+  static func filter(_ text: String) throws(Failure) -> LogFilter {
+    do throws(Failure) {
       return try LogFilter(text)
     } catch {
-      throw CommandFailure(
-        .usage, "--filter: '\(error.word.prefix(80).description.printable)' is not TAG:LEVEL",
-        remedy: "write for example '*:W wifi:I'; levels are N, E, W, I, D and V")
+      throw Failure(.usage, "--filter: \(error.message)", remedy: error.remedy)
     }
   }
 
-  /// The parsed expression of an option. Throws `CommandFailure` when it is invalid.
-  static func expression(_ pattern: String, option: String) throws(CommandFailure) -> Pattern {
-    do throws(Pattern.Failure) {
+  /// The parsed expression of an option. Throws `Failure` when it is invalid.
+  static func expression(_ pattern: String, option: String) throws(Failure) -> Pattern {
+    do throws(Failure) {
       return try Pattern(pattern)
     } catch {
-      throw CommandFailure(
+      throw Failure(
         .usage,
         "\(option): '\(pattern.prefix(80).description.printable)' is not a supported regular expression: "
-          + "\(error.reason.printable) (at character \(error.position))",
+          + error.message.printable,
         remedy: "escape literal characters with \\; docs/CLI.md lists the supported syntax"
       )
     }

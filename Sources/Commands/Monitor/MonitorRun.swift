@@ -15,7 +15,7 @@ struct MonitorRun: Sendable {
     /// The port is closed for good; the error is that of the first attempt.
     case portEnded(PortError?)
     case keys(MonitorKeys.Event)
-    case saveFailed(CommandFailure)
+    case saveFailed(Failure)
     /// Something for the user.
     case note(String)
     case timeout
@@ -30,7 +30,7 @@ struct MonitorRun: Sendable {
 
   let options: MonitorOptions
 
-  /// Runs until there is a reason to end; throws `CommandFailure` unless that is a success. Returns
+  /// Runs until there is a reason to end; throws `Failure` unless that is a success. Returns
   /// whether it is to be continued after writing the images of --flash.
   func perform() async throws -> Bool {
     let judge = try MonitorJudge(options)
@@ -92,9 +92,9 @@ struct MonitorRun: Sendable {
   }
 
   /// The failure at the end of the time; `nil` without `--until`.
-  var timeoutFailure: CommandFailure? {
+  var timeoutFailure: Failure? {
     options.until.map { until in
-      CommandFailure(
+      Failure(
         .noAnswer,
         "\(options.port.description.printable): no line matched "
           + "'\(until.prefix(80).description.printable)' within the time limit",

@@ -42,7 +42,7 @@ extension MonitorSession {
   }
 
   private mutating func toggleLog() {
-    do throws(CommandFailure) {
+    do throws(Failure) {
       let (path, isOpen) = try log.toggle()
       printNote(isOpen ? "writing received bytes to \(path)" : "\(path) is closed")
     } catch {
@@ -56,7 +56,7 @@ final class MonitorLog: Sendable {
   private let file = Mutex<OutputFile?>(nil)
 
   /// Closes the file, or begins a new one in the current folder.
-  func toggle() throws(CommandFailure) -> (path: String, isOpen: Bool) {
+  func toggle() throws(Failure) -> (path: String, isOpen: Bool) {
     if let path = file.withLock({ file -> String? in
       defer { file = nil }
       return file?.path
@@ -73,5 +73,5 @@ final class MonitorLog: Sendable {
   }
 
   /// Returns the first error; nothing is written after it.
-  func write(_ bytes: [UInt8]) -> CommandFailure? { file.withLock(\.self)?.write(bytes) }
+  func write(_ bytes: [UInt8]) -> Failure? { file.withLock(\.self)?.write(bytes) }
 }

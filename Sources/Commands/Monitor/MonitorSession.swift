@@ -8,7 +8,7 @@ import SerialLink
 struct MonitorSession {
   enum Ending {
     case success(reason: String, match: String?)
-    case failure(reason: String, match: String?, CommandFailure)
+    case failure(reason: String, match: String?, Failure)
     /// The port is needed for the images of --flash; the monitor continues afterwards.
     case flash
   }
@@ -72,8 +72,8 @@ struct MonitorSession {
     case .portEnded(let error):
       machine.finish(now: now)
       let failure =
-        error.map(CommandFailure.init)
-        ?? CommandFailure(
+        error.map(Failure.init)
+        ?? Failure(
           .linkLost, "\(port): the device was disconnected", remedy: "check the cable and the power supply")
       ending = .failure(reason: error == nil ? "lost" : "notOpened", match: nil, failure)
     case .keys(.keys(let bytes)): monitor.write(bytes)
@@ -200,7 +200,7 @@ struct MonitorSession {
 
   private func timedOut() -> Ending {
     guard hasOpened else {
-      let failure = CommandFailure(
+      let failure = Failure(
         .noAnswer, "\(port): not open within the time limit",
         remedy: "check what serves this port, or increase --timeout")
       return .failure(reason: "timeout", match: nil, failure)

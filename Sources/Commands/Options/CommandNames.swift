@@ -5,7 +5,7 @@ import SerialLink
 /// Checks of a command line that the parser does not make.
 enum CommandNames {
   /// The error for an unknown command, also after `help`; `nil` when the command exists.
-  static func problem(with arguments: [String]) -> CommandFailure? {
+  static func problem(with arguments: [String]) -> Failure? {
     let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
     guard let word = words.first, !word.hasPrefix("-"), word != "help" else { return nil }
     let names = Notibot.configuration.subcommands.map { $0._commandName }
@@ -13,15 +13,15 @@ enum CommandNames {
     let remedy =
       nearest(to: word, among: names).map { "did you mean '\($0)'?" }
       ?? "list the commands with: notibot --help"
-    return CommandFailure(
+    return Failure(
       .usage, "unknown command '\(word.prefix(80).description.printable)'", remedy: remedy)
   }
 
   /// Swift reads the arguments from /proc. Without it the list is empty, and every command would
   /// print the help.
-  static func missingProc() -> CommandFailure? {
+  static func missingProc() -> Failure? {
     guard access("/proc/self/cmdline", R_OK) != 0 else { return nil }
-    return CommandFailure(
+    return Failure(
       .unfitEnvironment, "cannot read the command line: /proc/self/cmdline is missing",
       remedy: "mount it with: sudo mount -t proc proc /proc")
   }

@@ -126,7 +126,7 @@ struct OutboxCommand: ParsableCommand {
     let count = salvage.entries.count
     let expected = salvage.expectedCount.map { " of \($0)" } ?? ""
     guard salvage.isComplete else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "salvaged \(count)\(expected) notifications; the others cannot be read",
         remedy: "the file was not changed; see docs/JOURNAL.md for what to do with the output")
     }
@@ -138,33 +138,13 @@ struct OutboxCommand: ParsableCommand {
   ) throws {
     let journal = try Journal(path: file, access: .maintaining)
     defer { journal.close() }
-    let result: JournalMaintenance.Plan
-    do {
-      result = try plan(numbers.map { OutboxNumber(rawValue: $0) }, try journal.contents())
-    } catch let refusal as JournalMaintenance.Refusal {
-      throw CommandFailure(refusal)
-    }
+    let result = try plan(numbers.map { OutboxNumber(rawValue: $0) }, try journal.contents())
     try journal.apply(result.changes)
     let report = OutboxMaintenanceReport(result)
     if json {
       try Output.json(report, pretty: true)
     } else {
       Output.data(report.text)
-    }
-  }
-}
-
-extension CommandFailure {
-  fileprivate init(_ refusal: JournalMaintenance.Refusal) {
-    switch refusal {
-    case .unknownNumber(let number):
-      self.init(
-        .usage, "the outbox has no notification \(number.rawValue); nothing was changed",
-        remedy: "list the numbers with: notibot outbox list")
-    case .notRefused(let number, let state):
-      self.init(
-        .usage, "notification \(number.rawValue) is \(state), not refused; nothing was changed",
-        remedy: "retry only notifications in the state refused")
     }
   }
 }

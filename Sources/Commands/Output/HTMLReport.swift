@@ -10,7 +10,7 @@ enum HTMLReport {
       // The program cannot read its own JSON; the JSON is what there is.
       return HTML.document(
         title: "Notibot report", style: "",
-        body: [.element(.h1, [], "No report: \(error.reason)"), .element(.p, [], json)])
+        body: [.element(.h1, [], "No report: \(error)"), .element(.p, [], json)])
     }
   }
 

@@ -5,10 +5,12 @@ import Synchronization
 /// The two streams of a command: data on stdout, everything else on stderr. Each line is written
 /// immediately and as a whole, so that the reader of a pipe sees each result when it happens.
 package enum Output {
-  /// Data could not be written to stdout.
-  package struct Loss: Error {
-    /// The error's number: EPIPE when the reader left, ENOSPC on a full disk.
-    var number: Int32
+  /// Data could not be written to stdout. `number`: EPIPE when the reader left, ENOSPC on a full
+  /// disk.
+  static func loss(_ number: Int32) -> Failure {
+    Failure(
+      .unfitEnvironment, "cannot write to standard output: \(String(cString: strerror(number)))",
+      remedy: "redirect it to another file or program")
   }
 
   /// The board of a task among those of several boards: its lines begin with its name, and its
@@ -33,7 +35,7 @@ package enum Output {
     return parts.map { "[\(board.name)] \($0)" }.joined(separator: "\n")
   }
 
-  private static let loss = Mutex<Loss?>(nil)
+  private static let lost = Mutex<Failure?>(nil)
 
   /// Whether the streams are read by the runner of a GitHub workflow, which executes commands in
   /// lines.
@@ -41,9 +43,9 @@ package enum Output {
   /// Filters all output in a workflow, so that no text of a device or a server is a command.
   private static let filters = Mutex((data: WorkflowText(), notes: WorkflowText()))
 
-  /// Throws `Loss` when not all of the data could be written.
+  /// Throws `loss` when not all of the data could be written.
   package static func checkTaken() throws {
-    if let loss = loss.withLock({ $0 }) { throw loss }
+    if let loss = lost.withLock({ $0 }) { throw loss }
   }
 
   /// Writes one line of data to stdout, or several. When that fails, the command is cancelled: see
@@ -203,7 +205,7 @@ package enum Output {
 
   /// Cancels the command, because data cannot be written.
   private static func lose(_ number: Int32) {
-    loss.withLock { $0 = $0 ?? Loss(number: number) }
+    lost.withLock { $0 = $0 ?? loss(number) }
     Interruption.cancel()
   }
 }

@@ -22,8 +22,8 @@ final class OutputFile: Sendable {
 
   /// Creates the file, or truncates it.
   ///
-  /// - Throws: `CommandFailure` for an unusable path: 2 if it cannot be a file, else 18.
-  init(path: String, from beginning: Beginning = .empty) throws(CommandFailure) {
+  /// - Throws: `Failure` for an unusable path: 2 if it cannot be a file, else 18.
+  init(path: String, from beginning: Beginning = .empty) throws(Failure) {
     self.path = path
     // Without O_NONBLOCK the open of a FIFO waits for its reader.
     var flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
@@ -33,11 +33,11 @@ final class OutputFile: Sendable {
     guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
       let number = errno
       let isSocket = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
-      throw Self.failure(path, isSocket ? ENOTSOCK : number)
+      throw Failure(writing: path, isSocket ? ENOTSOCK : number)
     }
-    if status.st_mode & S_IFMT == S_IFBLK { throw Self.failure(path, ENOTBLK) }
+    if status.st_mode & S_IFMT == S_IFBLK { throw Failure(writing: path, ENOTBLK) }
     if beginning == .empty, status.st_mode & S_IFMT == S_IFREG, Self.standardStream(at: path) == nil {
-      guard ftruncate(descriptor, 0) == 0 else { throw Self.failure(path, errno) }
+      guard ftruncate(descriptor, 0) == 0 else { throw Failure(writing: path, errno) }
     }
   }
 
@@ -57,11 +57,11 @@ final class OutputFile: Sendable {
   /// indefinitely).
   ///
   /// - Returns: the error, the first time that a write fails; nothing is written after that.
-  func write(_ bytes: [UInt8], stallLimitMs: Int32 = -1) -> CommandFailure? {
-    hasFailed.withLock { hasFailed -> CommandFailure? in
+  func write(_ bytes: [UInt8], stallLimitMs: Int32 = -1) -> Failure? {
+    hasFailed.withLock { hasFailed -> Failure? in
       guard !hasFailed, let number = writeAll(bytes, stallLimitMs) else { return nil }
       hasFailed = true
-      return Self.failure(path, number)
+      return Failure(writing: path, number)
     }
   }
 
@@ -105,9 +105,6 @@ final class OutputFile: Sendable {
     }
   }
 
-  private static func failure(_ path: String, _ number: Int32) -> CommandFailure {
-    CommandFailure(FileError(path: path, number: number))
-  }
 }
 
 /// A report's file. The report is written once, by the first exit path, as a whole: until then, and
@@ -126,30 +123,26 @@ final class ReportFile: Sendable {
   /// Notes that a file of this command could not be written: it does not end with 0.
   static func recordLoss() { isAnyLost.withLock { $0 = true } }
 
-  /// - Throws: `CommandFailure` when the path cannot be written to.
-  init(path: String) throws(CommandFailure) {
+  /// - Throws: `Failure` when the path cannot be written to.
+  init(path: String) throws(Failure) {
     self.path = path
     stream = OutputFile.isStream(path) ? try OutputFile(path: path) : nil
     guard stream == nil else { return }
-    do throws(FileError) {
-      try WholeFile.check(path)
-    } catch {
-      throw CommandFailure(error)
-    }
+    try WholeFile.check(path)
   }
 
   /// `nil` without a path. Throws as the initializer.
-  static func at(_ path: String?) throws(CommandFailure) -> ReportFile? {
+  static func at(_ path: String?) throws(Failure) -> ReportFile? {
     guard let path else { return nil }
     return try ReportFile(path: path)
   }
 
-  /// - Throws: `CommandFailure` when both are the same file.
-  func checkDiffers(from other: ReportFile?) throws(CommandFailure) {
+  /// - Throws: `Failure` when both are the same file.
+  func checkDiffers(from other: ReportFile?) throws(Failure) {
     guard let other, stream == nil, other.stream == nil, Self.place(path) == Self.place(other.path) else {
       return
     }
-    throw CommandFailure(
+    throw Failure(
       .usage, "cannot write two reports to the same file \(path.printable)",
       remedy: "use one file per report")
   }
@@ -179,14 +172,13 @@ final class ReportFile: Sendable {
     }
   }
 
-  private static func failure(of document: String, to path: String, _ stream: OutputFile?) -> CommandFailure?
-  {
+  private static func failure(of document: String, to path: String, _ stream: OutputFile?) -> Failure? {
     if let stream { return stream.write(Array(document.utf8), stallLimitMs: OutputFile.stallLimitMs) }
-    do throws(FileError) {
+    do throws(Failure) {
       try WholeFile.write(document.utf8, to: path)
       return nil
     } catch {
-      return CommandFailure(error)
+      return error
     }
   }
 

@@ -25,7 +25,7 @@ struct AllBoards: ParsableArguments {
     var found: [PortName] = []
     for place in try await LabgridPlace.all(matching: name) { found += PortList().all(matching: place) }
     guard found.count <= limit else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(name.description.printable) matches \(found.count) boards, of at most \(limit)",
         remedy: "name fewer")
     }
@@ -36,15 +36,15 @@ struct AllBoards: ParsableArguments {
   /// not affect the others.
   ///
   /// - Parameter isJSON: whether `body` prints one JSON document.
-  /// - Throws: the error of `body`; with `--all` a `CommandFailure` unless all succeeded.
+  /// - Throws: the error of `body`; with `--all` a `Failure` unless all succeeded.
   func run(
     _ line: LineOptions, isJSON: Bool, _ body: @escaping @Sendable (LineOptions) async throws -> Void
   ) async throws {
     guard all else { return try await body(line) }
     let names = try await Self.matching(try line.resolvedPort().value).map(\.description)
     let outputs = names.map { Output.Board(name: $0.printable) }
-    var failures: [Int: CommandFailure] = [:]
-    await withTaskGroup(of: (Int, CommandFailure?).self) { group in
+    var failures: [Int: Failure] = [:]
+    await withTaskGroup(of: (Int, Failure?).self) { group in
       for (index, output) in outputs.enumerated() {
         if index >= jobs ?? names.count {
           if let (index, failure) = await group.next() { failures[index] = failure }
@@ -63,7 +63,7 @@ struct AllBoards: ParsableArguments {
     if let failure = Self.judgement(of: ends) { throw failure }
   }
 
-  private static func document(of outputs: [Output.Board], _ ends: [(String, CommandFailure?)]) -> String {
+  private static func document(of outputs: [Output.Board], _ ends: [(String, Failure?)]) -> String {
     let boards = zip(outputs, ends).map { output, end in
       var record = JSONRecord()
       record.add("port", end.0)
@@ -82,7 +82,7 @@ struct AllBoards: ParsableArguments {
   private static func failure(
     of line: LineOptions, _ output: Output.Board,
     _ body: @Sendable (LineOptions) async throws -> Void
-  ) async -> CommandFailure? {
+  ) async -> Failure? {
     do {
       try Task.checkCancellation()
       try await Output.$board.withValue(output) { try await body(line) }
@@ -94,23 +94,22 @@ struct AllBoards: ParsableArguments {
     }
   }
 
-  private static func failure(of error: any Error) -> CommandFailure {
+  private static func failure(of error: any Error) -> Failure {
     switch error {
-    case let error as CommandFailure: error
-    case let error as any ClassifiedError: CommandFailure(error)
-    case is CancellationError: CommandFailure(.interrupted, "interrupted")
-    case _: CommandFailure(.unfitEnvironment, "\(error)".printable)
+    case let error as any ClassifiedError: Failure(error)
+    case is CancellationError: Failure(.interrupted, "interrupted")
+    case _: Failure(.unfitEnvironment, "\(error)".printable)
     }
   }
 
   /// A failed test takes precedence over a missing board: it is the effect of the change under
   /// test. nil: all boards passed.
-  static func judgement(of ends: [(name: String, failure: CommandFailure?)]) -> CommandFailure? {
+  static func judgement(of ends: [(name: String, failure: Failure?)]) -> Failure? {
     let failures = ends.compactMap { end in end.failure.map { (end.name, $0) } }
     guard let (name, first) = failures.first(where: { $0.1.kind == .testFailed }) ?? failures.first else {
       return nil
     }
-    return CommandFailure(
+    return Failure(
       first.kind,
       "\(failures.count) of \(ends.count) boards did not pass; \(name.printable): \(first.message)",
       remedy: first.remedy)

@@ -13,7 +13,7 @@ enum BoardAccess {
   /// time; `ble:` and `att:` make a connection.
   ///
   /// - Parameter refused: options that a connection has no use for, and why, if they are given.
-  /// - Throws: `CommandFailure` for errors of port, device or session; any other error of `body`.
+  /// - Throws: `Failure` for errors of port, device or session; any other error of `body`.
   static func with<Result: Sendable>(
     _ port: PortOptions, options: DeviceOptions = DeviceOptions(), refused: [ConnectionRefusal] = [],
     _ body: (Device) async throws -> Result
@@ -27,7 +27,7 @@ enum BoardAccess {
       }
       return try await withPort(port.line) { try await withDevice(at: $0, options: options, body) }
     } catch let error as any ClassifiedError {
-      throw CommandFailure(error)
+      throw Failure(error)
     } catch let loss as DeviceConnections.Loss {
       throw loss.failure
     }
@@ -58,13 +58,13 @@ enum BoardAccess {
 
   /// The name of the port if it is a connection; `nil` for any other.
   ///
-  /// - Throws: `CommandFailure` for an option that a connection has no use for.
+  /// - Throws: `Failure` for an option that a connection has no use for.
   static func connection(_ port: PortOptions, _ refused: [ConnectionRefusal]) throws -> PortName? {
     let name = try port.resolvedPort().value
     guard name.isConnection else { return nil }
     let rate: ConnectionRefusal = ("--baud", port.line.rate.baud != nil, "a connection has no rate")
     if let (option, _, reason) = ([rate] + refused).first(where: \.isGiven) {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(option) cannot be used with \(name.description.printable): \(reason)",
         remedy: "omit \(option), or use the serial port of the device")
     }
@@ -92,7 +92,7 @@ enum BoardAccess {
     of name: PortName, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
     guard !name.isConnection else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "this command cannot use \(name.description.printable): a connection has no session",
         remedy: "use the serial port; connections are for test, send, count, watch and bench")
     }
@@ -103,7 +103,7 @@ enum BoardAccess {
     do {
       server = try await ChipServer.start(image: .read(path, line: line), line: line, seed: .randomSeed())
     } catch let error as RigTrouble {
-      throw CommandFailure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
+      throw Failure(.unfitEnvironment, error.message.printable, remedy: error.remedy)
     }
     do {
       guard let address = await server.address else {
@@ -119,19 +119,19 @@ enum BoardAccess {
     }
   }
 
-  private static func failure(of fault: SimulatedChip.Fault, _ name: PortName) -> CommandFailure {
-    CommandFailure(
-      .deviceRestarted, "\(name.description.printable): \(fault.description.printable)",
+  private static func failure(of fault: Failure, _ name: PortName) -> Failure {
+    Failure(
+      .deviceRestarted, "\(name.description.printable): \(fault.message.printable)",
       remedy: "correct the firmware; docs/FIRMWARE.md lists what the model has")
   }
 
-  /// The profile of that name, the default profile for `nil`. Throws `CommandFailure` for an
+  /// The profile of that name, the default profile for `nil`. Throws `Failure` for an
   /// unknown name.
   static func profile(_ name: String?) throws -> DeviceProfile {
     guard let name else { return .standard }
     guard let profile = DeviceProfile.named(name) else {
       let names = DeviceProfile.all.map(\.name).joined(separator: ", ")
-      throw CommandFailure(
+      throw Failure(
         .usage, "unknown profile '\(name.printable)'", remedy: "choose one of: \(names)")
     }
     return profile
@@ -175,7 +175,7 @@ enum BoardAccess {
   /// only the frames that open and end a session are sent.
   ///
   /// - Parameter timeout: time limit for a board to answer.
-  /// - Throws: `CommandFailure` when no board has the identity, or several.
+  /// - Throws: `Failure` when no board has the identity, or several.
   static func located(
     _ name: PortName, bitsPerSecond: UInt32, timeout: Duration = .seconds(1.8)
   ) async throws -> PortName {
@@ -187,7 +187,7 @@ enum BoardAccess {
     do {
       return .address(try await Device.address(ofBoard: id, options: options))
     } catch let error as NotibotError {
-      throw CommandFailure(error)
+      throw Failure(error)
     }
   }
 

@@ -8,7 +8,7 @@ enum BoardGreeting {
 
   /// Opens and closes a session; `nil` if no Notibot answers within `limit`. A board that restarts
   /// meanwhile, for example after a reset, is queried again.
-  /// - Throws: `CommandFailure` for an error of the port.
+  /// - Throws: `Failure` for an error of the port.
   static func ask(
     _ name: PortName, bitsPerSecond: UInt32, within limit: Duration
   ) async throws -> ResetRun.Greeting? {
@@ -18,7 +18,7 @@ enum BoardGreeting {
       switch error.code {
       case .deviceRestarted, .noAnswer, .incompatible: return nil
       case .usage, .noBoard, .portBusy, .noPermission, .linkLost, .refused, .environment, .queueFull:
-        throw CommandFailure(error)
+        throw Failure(error)
       }
     }
   }

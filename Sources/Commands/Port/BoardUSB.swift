@@ -39,21 +39,16 @@ enum BoardUSB {
           searchPath: ProcessInfo.processInfo.environment["PATH"] ?? "",
           on: MultiThreadedEventLoopGroup.singleton.next())
       }.address
-    } catch let failure as PortPower.Failure {
-      let status: FailureKind =
-        switch failure {
-        case .neverReturned: .linkLost
-        case .notInstalled, .noSwitch, .failed, .neverWent: .unfitEnvironment
-        }
-      throw CommandFailure(
-        status, "cannot switch the power of \(port.description.printable): \(failure)",
-        remedy: failure.hint)
+    } catch let failure as Failure {
+      throw Failure(
+        failure.kind, "cannot switch the power of \(port.description.printable): \(failure.message)",
+        remedy: failure.remedy)
     }
   }
 
   private static func place(of port: PortAddress, _ info: PortInfo?) throws -> USBPlace {
     guard let location = info?.usb?.location, let place = USBPlace(location: location) else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(port.description.printable) is not a USB port of this computer",
         remedy: "use a port that 'notibot devices' lists with a location (AT)")
     }

@@ -67,7 +67,7 @@ final class LabgridClient: Sendable {
     }
   }
 
-  private static let shared = Mutex<Result<LabgridClient, CommandFailure>?>(nil)
+  private static let shared = Mutex<Result<LabgridClient, Failure>?>(nil)
 
   private let process = Process()
   /// Only this process has this end, so that its exit is noticed.
@@ -78,7 +78,7 @@ final class LabgridClient: Sendable {
   static func connect() async throws -> Connection {
     let client = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
       shared.withLock { shared in
-        let made = shared ?? Result { () throws(CommandFailure) in try LabgridClient() }
+        let made = shared ?? Result { () throws(Failure) in try LabgridClient() }
         shared = made
         return made
       }
@@ -92,15 +92,15 @@ final class LabgridClient: Sendable {
     return Connection(channel: channel, answers: answers)
   }
 
-  private init() throws(CommandFailure) {
+  private init() throws(Failure) {
     guard let program = SearchPath.first(of: ["labgrid-client"]) else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot use labgrid: labgrid-client is not in PATH",
         remedy: "install it: pip install labgrid")
     }
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
-      throw CommandFailure(.unfitEnvironment, "cannot create a pipe: \(String(cString: strerror(errno)))")
+      throw Failure(.unfitEnvironment, "cannot create a pipe: \(String(cString: strerror(errno)))")
     }
     ends.forEach { _ = fcntl($0, F_SETFD, FD_CLOEXEC) }
     let reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
@@ -114,14 +114,14 @@ final class LabgridClient: Sendable {
     do {
       try process.run()
     } catch {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot start /usr/bin/env: \(error.localizedDescription.printable)")
     }
     // One line, or nothing if it cannot run.
     let line = output.fileHandleForReading.availableData
     path = String(decoding: line, as: UTF8.self).filter { $0 != "\n" }
     guard !path.isEmpty else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot use labgrid: the Python of \(program.printable) does not run",
         remedy: "check it with: labgrid-client --help")
     }

@@ -15,7 +15,7 @@ struct LabgridPlace: Sendable {
   /// Runs `body` with a name that can be opened: for a place its serial port, which is always
   /// released, else the name itself.
   ///
-  /// - Throws: `CommandFailure` when labgrid is missing (18), does not know the place (10) or has
+  /// - Throws: `Failure` when labgrid is missing (18), does not know the place (10) or has
   ///   it acquired for another user (11); the error of `body`.
   static func withPlace<Result: Sendable>(
     of name: PortName, _ body: (PortName) async throws -> Result
@@ -37,7 +37,7 @@ struct LabgridPlace: Sendable {
 
   /// The places that have all tags of `name`; itself if it has none. Acquires nothing.
   ///
-  /// - Throws: `CommandFailure` when there is no such place (10), or no labgrid (18).
+  /// - Throws: `Failure` when there is no such place (10), or no labgrid (18).
   static func all(matching name: PortName) async throws -> [PortName] {
     guard case .labgrid(let place) = name, !place.tags.isEmpty else { return [name] }
     let label = name.description.printable
@@ -58,7 +58,7 @@ struct LabgridPlace: Sendable {
       await Task { await connection.ask(LabgridClient.Request(run: ["power", "cycle"])) }.value
     }
     if let errors = answer?.errors {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot switch the power of \(name): \(Self.reason(in: errors))",
         remedy: "check it with: labgrid-client -p PLACE power cycle")
     }
@@ -79,7 +79,7 @@ struct LabgridPlace: Sendable {
       answer?.forward.map { LabgridListing.exported($0).map { [$0] } ?? [] }
       ?? LabgridListing.serialPorts(in: shown)
     guard let port = ports.first, ports.count == 1 else {
-      throw CommandFailure(
+      throw Failure(
         .noBoard, "cannot open \(name): the place has \(ports.count) serial ports, not one",
         remedy: "check 'labgrid-client -p \(place) show'; create one place per board")
     }
@@ -109,12 +109,12 @@ struct LabgridPlace: Sendable {
     ("with args ['ssh'", .unfitEnvironment, "check LG_PROXY: ssh must connect to it without a question"),
   ]
 
-  private static func failure(_ name: String, _ errors: String) -> CommandFailure {
+  private static func failure(_ name: String, _ errors: String) -> Failure {
     let text = "cannot acquire \(name): \(reason(in: errors))"
     guard let meaning = meanings.first(where: { errors.contains($0.text) }) else {
-      return CommandFailure(
+      return Failure(
         .unfitEnvironment, text, remedy: "check that LG_COORDINATOR names a running coordinator")
     }
-    return CommandFailure(meaning.kind, text, remedy: meaning.remedy)
+    return Failure(meaning.kind, text, remedy: meaning.remedy)
   }
 }

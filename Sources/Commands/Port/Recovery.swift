@@ -49,7 +49,7 @@ actor Recovery {
   /// - Parameters:
   ///   - name: a port that is closed when `climb` is called.
   ///   - highest: the last step allowed.
-  /// - Throws: `CommandFailure` when no board has the identity, or several.
+  /// - Throws: `Failure` when no board has the identity, or several.
   static func prepared(
     for name: PortName, bitsPerSecond: UInt32, upTo highest: RecoveryLadder.Step
   ) async throws -> Recovery {
@@ -131,7 +131,7 @@ actor Recovery {
       let greeting = try await BoardGreeting.ask(
         port, bitsPerSecond: bitsPerSecond, within: Self.probeLimit)
       return greeting == nil ? .silence : .greeting
-    } catch let failure as CommandFailure where [.noBoard, .linkLost].contains(failure.kind) {
+    } catch let failure as Failure where [.noBoard, .linkLost].contains(failure.kind) {
       return .departure
     } catch {
       return .refusal
@@ -158,7 +158,7 @@ actor Recovery {
       return .done
     } catch let error as PortError {
       return error.code == .noModemLines ? .impossible(error.reason) : .failed(error.reason)
-    } catch let failure as CommandFailure {
+    } catch let failure as Failure {
       // No program and no such hub: that will not change while this runs.
       let isForGood = step == .power && failure.kind == .unfitEnvironment
       return isForGood ? .impossible(failure.message) : .failed(failure.message)

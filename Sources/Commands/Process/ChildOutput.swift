@@ -4,14 +4,9 @@ import SerialLink
 
 /// The standard output of a program that ends soon.
 enum ChildOutput {
-  struct Failure: Error {
-    /// Printable.
-    var text: String
-  }
-
   /// Runs a program and reads its output, without a shell and without input. It is killed, with
   /// what it has started, after `limit`, when it prints more than `bytes`, and when this thread
-  /// ends; the first two are failures, and so is another exit code than 0.
+  /// ends; the first two are failures, and so is another exit code than 0. Messages are printable.
   static func of(_ program: String, _ arguments: [String], limit: Duration, _ bytes: Int)
     -> Result<String, Failure>
   {
@@ -30,11 +25,12 @@ enum ChildOutput {
     // Also without a problem: what it has started in the background ends with it.
     kill(-pid, SIGKILL)
     let status = serial_shim_reap(pid)
-    if let problem { return .failure(Failure(text: problem)) }
+    if let problem { return .failure(Failure(.unfitEnvironment, problem)) }
     guard status == 0 else {
       let isSignal = status & 0x7F != 0
       return .failure(
-        Failure(text: isSignal ? "signal \(status & 0x7F) ended it" : "it ended with \(status >> 8)"))
+        Failure(
+          .unfitEnvironment, isSignal ? "signal \(status & 0x7F) ended it" : "it ended with \(status >> 8)"))
     }
     return .success(text)
   }
@@ -47,7 +43,7 @@ enum ChildOutput {
   }
 
   private static func notStarted(_ number: Int32) -> Failure {
-    Failure(text: "it cannot be started: \(String(cString: strerror(number)))")
+    Failure(.unfitEnvironment, "it cannot be started: \(String(cString: strerror(number)))")
   }
 
   /// The process id, or a negative errno. It leads a process group.

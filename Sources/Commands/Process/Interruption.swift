@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import NotibotHost
-import SerialLink
+package import SerialLink
 import Synchronization
 
 /// Cancels a command on SIGINT, SIGTERM, SIGHUP, SIGQUIT or the loss of stdout, so that it closes
@@ -84,7 +84,7 @@ package enum Interruption {
   /// Runs `body` and cancels it on a signal, or when stdout cannot be written to.
   ///
   /// - Returns: the result of `body`.
-  /// - Throws: the error of `body`; after a signal a `CommandFailure` of its kind; `Output.Loss`.
+  /// - Throws: the error of `body`; after a signal a `Failure` of its kind; `Output.loss`.
   package static func cancelling<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -143,7 +143,7 @@ package enum Interruption {
   /// Ends the process with `failure`, or because its output is lost, when `limit` is exceeded by
   /// more than the grace time: for a command with a time limit that is blocked elsewhere, for
   /// example by an output that is not read.
-  package static func end(after limit: Duration, with failure: CommandFailure?) {
+  package static func end(after limit: Duration, with failure: Failure?) {
     let end = ContinuousClock.now + limit
     Thread.detachNewThread {
       while ContinuousClock.now < end {
@@ -154,7 +154,7 @@ package enum Interruption {
       repeat { _ = poll(nil, 0, tickMs) } while state.withLock({ mustFinish(&$0) }) || !grace.tick()
       abandon(
         with: failure
-          ?? CommandFailure(
+          ?? Failure(
             .unfitEnvironment, "the time limit was reached, and the output could not be written"))
     }
   }
@@ -185,14 +185,14 @@ package enum Interruption {
     if let number { abandon(with: failure(of: number, "ended before everything was closed")) }
   }
 
-  private static func failure(of number: Int32, _ words: String = "") -> CommandFailure {
+  private static func failure(of number: Int32, _ words: String = "") -> Failure {
     let kind = FailureKind(signal: number)
-    return CommandFailure(kind, kind.meaning.components(separatedBy: " (")[0], remedy: words)
+    return Failure(kind, kind.meaning.components(separatedBy: " (")[0], remedy: words)
   }
 
   /// Writes the reports within their time limit, and ends the process. They run on their own
   /// thread, because they can block.
-  private static func abandon(with failure: CommandFailure) -> Never {
+  private static func abandon(with failure: Failure) -> Never {
     let words = state.withLock { state in
       defer { state.lastWords = [:] }
       return state.lastWords.sorted { $0.key < $1.key }.map(\.value)

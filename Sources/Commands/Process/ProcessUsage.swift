@@ -27,7 +27,7 @@ package enum ProcessUsage {
     guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
       let bracket = text.lastIndex(of: ")")
     else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "cannot measure process \(pid): no such process",
         remedy: "use the emulator's process id with --peer-pid")
     }

@@ -6,7 +6,7 @@ struct TemporaryFolder: Sendable {
   let path: String
 
   /// - Parameter name: the beginning of its name.
-  /// - Throws: `CommandFailure` if it cannot be created.
+  /// - Throws: `Failure` if it cannot be created.
   init(_ name: String) throws {
     // mkdtemp replaces the last six characters.
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("\(name)-XXXXXX").path
@@ -15,7 +15,7 @@ struct TemporaryFolder: Sendable {
       text.baseAddress.map { mkdtemp($0) != nil } ?? false
     }
     guard isMade else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "cannot create a temporary folder: \(String(cString: strerror(errno)))",
         remedy: "set TMPDIR to a folder that you can write to")
     }

@@ -33,7 +33,7 @@ struct ReportCommand: AsyncParsableCommand {
       do {
         document = try ReportDocument(parsing: data).html
       } catch {
-        throw ReportInput.failure(report, error)
+        throw ReportInput.failure(report, error.message)
       }
       guard let output else { return Output.text(document) }
       let file = try ReportFile(path: output)
@@ -85,11 +85,12 @@ struct ReportCommand: AsyncParsableCommand {
       try files.0?.checkDiffers(from: files.1)
       try files.0?.checkDiffers(from: files.2)
       try files.1?.checkDiffers(from: files.2)
+      let (oldRuns, newRuns) = (try ReportInput.runs(old), try ReportInput.runs(new))
       let comparison: Comparison
-      do {
-        comparison = try Comparison(old: try ReportInput.runs(old), new: try ReportInput.runs(new))
-      } catch let fault as ReportDocument.Fault {
-        throw ReportInput.failure("\(old) and \(new)", fault, verb: "compare")
+      do throws(Failure) {
+        comparison = try Comparison(old: oldRuns, new: newRuns)
+      } catch {
+        throw ReportInput.failure("\(old) and \(new)", error.message, verb: "compare")
       }
       let document = try comparison.json()
       files.0?.write(comparison.html)
@@ -102,7 +103,7 @@ struct ReportCommand: AsyncParsableCommand {
       } else {
         Output.data(comparison.text)
       }
-      if comparison.isRegression { throw CommandFailure(.testFailed, comparison.sentence.printable) }
+      if comparison.isRegression { throw Failure(.testFailed, comparison.sentence.printable) }
     }
 
     private func file(_ path: String?) throws -> ReportFile? {
@@ -114,26 +115,27 @@ struct ReportCommand: AsyncParsableCommand {
 /// Reads reports.
 enum ReportInput {
   /// The bytes of a file, or of standard input for `-`.
-  static func data(_ path: String) throws(CommandFailure) -> Data {
+  static func data(_ path: String) throws(Failure) -> Data {
     do {
       let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
       guard let handle else {
-        throw failure(path, ReportDocument.Fault(reason: String(cString: strerror(errno))))
+        throw failure(path, String(cString: strerror(errno)))
       }
       return try handle.read(upToCount: ReportDocument.limitBytes + 1) ?? Data()
-    } catch let failure as CommandFailure {
+    } catch let failure as Failure {
       throw failure
     } catch {
-      throw failure(path, ReportDocument.Fault(reason: "it cannot be read, or is a folder"))
+      throw failure(path, "it cannot be read, or is a folder")
     }
   }
 
   /// A report, or all reports of a folder (regular files whose names end with `.json`).
   static func runs(_ path: String) throws -> RunSet {
-    do {
-      return try RunSet(try paths(path).map { try data($0) })
-    } catch let fault as ReportDocument.Fault {
-      throw failure(path, fault)
+    let documents = try paths(path).map { try data($0) }
+    do throws(Failure) {
+      return try RunSet(documents)
+    } catch {
+      throw failure(path, error.message)
     }
   }
 
@@ -145,8 +147,8 @@ enum ReportInput {
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
       .filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
     guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
-      throw ReportDocument.Fault(
-        reason: "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read")
+      throw failure(
+        path, "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read")
     }
     return names.sorted().map { "\(path)/\($0)" }
   }
@@ -157,10 +159,9 @@ enum ReportInput {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  static func failure(_ path: String, _ fault: ReportDocument.Fault, verb: String = "read") -> CommandFailure
-  {
-    CommandFailure(
-      .usage, "cannot \(verb) \(path.printable): \(fault.reason)",
+  static func failure(_ path: String, _ reason: String, verb: String = "read") -> Failure {
+    Failure(
+      .usage, "cannot \(verb) \(path.printable): \(reason)",
       remedy: "use reports that were written with --json")
   }
 }

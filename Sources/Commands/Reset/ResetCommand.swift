@@ -95,7 +95,7 @@ struct ResetCommand: AsyncParsableCommand {
 
   private func reset(_ name: PortName) async throws -> ResetReport {
     guard !name.isStandIn else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "\(name.description.printable) has no modem lines to reset it with",
         remedy:
           "start an emulator with 'notibot emulate --control PATH', then run: notibot control --socket PATH reboot"

@@ -43,7 +43,7 @@ struct ResetRun: Sendable {
   private let unlockedUsers = UnlockedUsers()
   private var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
-  /// - Throws: `CommandFailure` when the reset failed; `PortError`.
+  /// - Throws: `Failure` when the reset failed; `PortError`.
   func report() async throws -> ResetReport {
     let start = ContinuousClock.now
     let greeting = target == .app || name.deviceID != nil ? try await greetFirst() : nil
@@ -151,7 +151,7 @@ struct ResetRun: Sendable {
       case .some(let text): "it starts the app (\(text.cause.name.printable)): IO0 does not follow DTR"
       case nil: "no answer"
       }
-    throw CommandFailure(
+    throw Failure(
       .noAnswer, "cannot enter the loader of \(port.description.printable): \(hint)",
       remedy: "hold the board's BOOT button and try again, or try another --strategy")
   }
@@ -208,7 +208,7 @@ struct ResetRun: Sendable {
     _ report: inout ResetReport
   ) async throws {
     if let text, text.isInLoader {
-      throw CommandFailure(
+      throw Failure(
         .deviceRestarted,
         "\(port.description.printable): it restarted into the loader (\(text.cause.name.printable))",
         remedy: "IO0 is held low: release the BOOT button, or try --strategy usb-hard")
@@ -221,7 +221,7 @@ struct ResetRun: Sendable {
     switch (report.bootIDBefore, greeting, text) {
     case (let before?, let now?, _) where ResetReport.hex(now.bootID) != before: report.proof = .bootID
     case (.some, .some, _):
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment,
         "\(port.description.printable) did not restart: its boot id is still \(report.bootIDBefore ?? "")",
         remedy:
@@ -231,12 +231,12 @@ struct ResetRun: Sendable {
       report.proof = .uptime
     case (_, _, .some): report.proof = .bootText
     case (_, .some, nil):
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "\(port.description.printable) answers, but a restart cannot be verified",
         remedy:
           "check that DTR and RTS are connected to EN and IO0, or try another --strategy, --usb or --power")
     case (_, nil, nil):
-      throw CommandFailure(
+      throw Failure(
         .noAnswer,
         "\(port.description.printable): no boot text and no answer within \(String(format: "%.1f", timeout.inSeconds)) s",
         remedy: "check the power supply and the rate, or increase --timeout")
@@ -248,7 +248,7 @@ struct ResetRun: Sendable {
     let isCrash = greeting?.resetReason.map(crashes.contains) ?? (text?.cause.trouble != nil)
     guard isCrash else { return }
     let reason = greeting?.resetReason.map(Self.reasonWord) ?? text?.cause.name ?? ""
-    throw CommandFailure(
+    throw Failure(
       .deviceRestarted, "\(port.description.printable): it restarted after a crash (\(reason.printable))",
       remedy: "see its console with: notibot monitor")
   }
@@ -306,7 +306,7 @@ extension ResetRun {
   private func greetFirst() async throws -> Greeting? {
     do {
       return try await greet(name, within: Self.greetingLimit)
-    } catch let failure as CommandFailure
+    } catch let failure as Failure
       where (way == .usb || way == .power) && [.linkLost, .unfitEnvironment].contains(failure.kind)
     {
       return nil
@@ -318,7 +318,7 @@ extension ResetRun {
     for _ in 1..<Self.opensLimit {
       do {
         return try await greet(.address(port), within: hasText ? min(timeout, Self.greetingLimit) : timeout)
-      } catch let failure as CommandFailure {
+      } catch let failure as Failure {
         // After the reset the old device node can still exist, or the permissions of the new one
         // are not set yet.
         guard [.linkLost, .noBoard, .noPermission].contains(failure.kind) else { throw failure }
@@ -336,7 +336,7 @@ extension ResetRun {
       ports.port(at: usb.location, interface: usb.interface) != nil
     }
     guard isBack, let back = ports.port(at: usb.location, interface: usb.interface) else {
-      throw CommandFailure(
+      throw Failure(
         .linkLost, "\(port.description.printable) disappeared and did not return within 10 s",
         remedy: "unplug the board and plug it in again")
     }

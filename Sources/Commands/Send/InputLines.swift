@@ -31,7 +31,7 @@ final class InputLines {
   private var hasEnded = false
 
   /// - Parameter path: a file, or `-` for standard input.
-  /// - Throws: `CommandFailure` when it cannot be opened.
+  /// - Throws: `Failure` when it cannot be opened.
   init(path: String) throws {
     name = path == "-" ? "standard input" : path.printable
     if path == "-" {
@@ -40,7 +40,7 @@ final class InputLines {
       // Without O_NONBLOCK the open of a FIFO waits for its writer.
       let opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
       guard opened >= 0 else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "cannot read \(name): \(String(cString: strerror(errno)))",
           remedy: "use a file with one JSON document per line, or - for standard input")
       }
@@ -48,7 +48,7 @@ final class InputLines {
     }
     var status = stat()
     guard fstat(source.number, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "cannot read \(name): it is a directory",
         remedy: "use a file with one JSON document per line, or - for standard input")
     }
@@ -67,7 +67,7 @@ final class InputLines {
     while case let bytes = try await read(), !bytes.isEmpty {
       pending += bytes
       guard pending.count <= Self.lineLimitBytes else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "\(name) has more than \(Self.lineLimitBytes) bytes", remedy: "shorten the text")
       }
     }
@@ -76,7 +76,7 @@ final class InputLines {
   }
 
   /// The next lines, at least one; `nil` at the end. Empty lines are omitted.
-  /// - Throws: `CommandFailure` for a line that is too long, or when reading fails;
+  /// - Throws: `Failure` for a line that is too long, or when reading fails;
   ///   `CancellationError`.
   func next() async throws -> [Line]? {
     while true {
@@ -89,7 +89,7 @@ final class InputLines {
       doneBytes += start
       pending.removeFirst(start)
       if pending.count > Self.lineLimitBytes {
-        throw CommandFailure(
+        throw Failure(
           .usage, "line \(number + 1) of \(name) is longer than \(Self.lineLimitBytes) bytes",
           remedy: "write one JSON document per line")
       }
@@ -126,17 +126,11 @@ final class InputLines {
       wake.signal()
     }
     try Task.checkCancellation()
-    switch result {
-    case .success(let bytes): return bytes
-    case .failure(let error):
-      throw CommandFailure(
-        error.number == EISDIR ? .usage : .unfitEnvironment,
-        "cannot read \(name): \(String(cString: strerror(error.number)))")
-    }
+    return try result.mapError { Failure($0.kind, "cannot read \(name): \($0.message)") }.get()
   }
 
-  private struct ReadError: Error {
-    var number: Int32
+  private static func failure(_ number: Int32) -> Failure {
+    Failure(number == EISDIR ? .usage : .unfitEnvironment, String(cString: strerror(number)))
   }
 
   private final class Descriptor: Sendable {
@@ -153,14 +147,14 @@ final class InputLines {
     }
 
     /// Blocks until bytes are available or `wake` is signalled.
-    func read(unless wake: WakeUp) -> Result<[UInt8], ReadError> {
+    func read(unless wake: WakeUp) -> Result<[UInt8], Failure> {
       var descriptors = [
         pollfd(fd: number, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
       ]
       while true {
         while poll(&descriptors, nfds_t(descriptors.count), -1) < 0 {
-          guard errno == EINTR else { return .failure(ReadError(number: errno)) }
+          guard errno == EINTR else { return .failure(InputLines.failure(errno)) }
         }
         if descriptors[1].revents != 0 { return .success([]) }
         var failure: Int32 = 0
@@ -172,7 +166,7 @@ final class InputLines {
         switch failure {
         case 0: return .success(bytes)
         case EAGAIN, EINTR: continue
-        case let number: return .failure(ReadError(number: number))
+        case let number: return .failure(InputLines.failure(number))
         }
       }
     }
@@ -186,7 +180,7 @@ final class InputLines {
     init() throws {
       var ends: [Int32] = [0, 0]
       guard pipe(&ends) == 0 else {
-        throw CommandFailure(.unfitEnvironment, "cannot create a pipe: \(String(cString: strerror(errno)))")
+        throw Failure(.unfitEnvironment, "cannot create a pipe: \(String(cString: strerror(errno)))")
       }
       (readEnd, writeEnd) = (ends[0], ends[1])
     }

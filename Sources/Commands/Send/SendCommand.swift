@@ -86,7 +86,7 @@ struct SendCommand: AsyncParsableCommand {
   private func send() async throws {
     let input = try file.map { try InputLines(path: $0) }
     if strict, input == nil, case let alteration = alteration(of: single), !alteration.isNone {
-      throw CommandFailure(
+      throw Failure(
         .usage, "cannot send the notification unchanged: \(alteration.text)",
         remedy: "shorten or fix it, or omit --strict")
     }
@@ -106,7 +106,7 @@ struct SendCommand: AsyncParsableCommand {
           progress.update(input.doneBytes)
         }
       }
-    } catch let failure as CommandFailure where failure.kind != .usage && !Task.isCancelled {
+    } catch let failure as Failure where failure.kind != .usage && !Task.isCancelled {
       // Reports the remaining lines of a file as unsent. A pipe could block forever.
       if let input, input.sizeBytes != nil {
         while let lines = try? await input.next() { report.addUnsent(lines.map(\.number)) }
@@ -114,7 +114,7 @@ struct SendCommand: AsyncParsableCommand {
       throw failure
     }
     if report.refusedCount > 0 {
-      throw CommandFailure(
+      throw Failure(
         .refused,
         "cannot send all to \(try port.resolvedPort().value.description.printable): the device refused "
           + "\(report.refusedCount) of \(report.totalCount) notifications", remedy: "see the reasons above")
@@ -201,7 +201,7 @@ struct NotificationLine: Sendable {
   /// unchanged.
   static func parsing(
     _ lines: [InputLines.Line], isStrict: Bool
-  ) -> ([NotificationLine], CommandFailure?) {
+  ) -> ([NotificationLine], Failure?) {
     var readable: [NotificationLine] = []
     for line in lines {
       do {
@@ -209,7 +209,7 @@ struct NotificationLine: Sendable {
         let notification = try DisplayNotification(parsingDetailed: line.bytes)
         let alteration = Alteration(of: notification)
         guard !isStrict || alteration.isNone else {
-          let failure = CommandFailure(
+          let failure = Failure(
             .usage, "line \(line.number) cannot be sent unchanged: \(alteration.text)",
             remedy: "shorten it, or omit --strict")
           return (readable, failure)
@@ -217,7 +217,7 @@ struct NotificationLine: Sendable {
         readable.append(
           NotificationLine(number: line.number, notification: notification, alteration: alteration))
       } catch {
-        let failure = CommandFailure(
+        let failure = Failure(
           .usage, "line \(line.number) is not a notification: \(error)",
           remedy: #"write {"app":"…","title":"…","text":"…","timestamp":1234567890}, one per line"#)
         return (readable, failure)

@@ -13,19 +13,19 @@ struct DocsCommand: ParsableCommand {
   var page: String?
 
   func run() throws {
-    let missing = CommandFailure(
+    let missing = Failure(
       .unfitEnvironment, "the pages are not here", remedy: "install the package again, with its share folder")
     guard let folder = BuiltFile.docs,
       let files = try? FileManager.default.contentsOfDirectory(atPath: folder)
     else { throw missing }
     let names = files.filter { $0.hasSuffix(".md") }.map { String($0.dropLast(3)) }.sorted()
     func text(_ name: String) throws -> String {
-      do throws(RegularFile.Problem) {
+      do throws(Failure) {
         let bytes = try RegularFile.read("\(folder)/\(name).md", limitBytes: 1 << 20)
         return String(decoding: bytes, as: UTF8.self)
       } catch {
-        throw CommandFailure(
-          .unfitEnvironment, "cannot read \(folder.printable)/\(name.printable).md: \(error)")
+        throw Failure(
+          .unfitEnvironment, "cannot read \(folder.printable)/\(name.printable).md: \(error.message)")
       }
     }
     guard let page else {
@@ -34,7 +34,7 @@ struct DocsCommand: ParsableCommand {
     }
     let wanted = page.split(separator: "/").last.map { $0.hasSuffix(".md") ? $0.dropLast(3) : $0 } ?? ""
     guard names.contains(wanted.uppercased()) else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "there is no page '\(page.printable)'", remedy: "list them with: notibot docs")
     }
     // The text ends with a newline, and `data` adds one.

@@ -31,7 +31,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let troubles = findings.count { $0.severity == .trouble }
     guard troubles == 0 else {
-      throw CommandFailure(
+      throw Failure(
         .unfitEnvironment, "\(troubles) of \(findings.count) findings prevent the use of boards",
         remedy: "fix the findings marked trouble")
     }

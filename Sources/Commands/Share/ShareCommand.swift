@@ -41,7 +41,7 @@ struct ShareCommand: AsyncParsableCommand {
   func run() async throws {
     let target = try port.resolvedPort().value
     if case .address(.share) = target {
-      throw CommandFailure(.usage, "this board is shared already", remedy: "use its share: port")
+      throw Failure(.usage, "this board is shared already", remedy: "use its share: port")
     }
     let options = SerialOptions(bitsPerSecond: try port.resolvedBitsPerSecond().value)
     let path = try socket ?? ShareSocket.defaultPath()
@@ -79,7 +79,7 @@ struct ShareCommand: AsyncParsableCommand {
         try channel.pipeline.syncOperations.addHandler(ShareClientHandler(server: server))
       }
     } catch {
-      var failure = CommandFailure(error)
+      var failure = Failure(error)
       if case .linkOccupied(let text) = error.code, text.hasPrefix("another process") {
         failure.kind = .portBusy
         failure.remedy = "use it as port share:\(path.printable), or choose another path"

@@ -100,7 +100,7 @@ struct SoakCommand: AsyncParsableCommand {
     let startedAt = Date()
     let files = try SoakFiles(junit: junit, html: html)
     let remove = Interruption.addLastWords {
-      let trouble = CommandFailure(.unfitEnvironment, "ended before the soak could be evaluated")
+      let trouble = Failure(.unfitEnvironment, "ended before the soak could be evaluated")
       write(to: files, nil, trouble, startedAt)
     }
     defer { remove() }
@@ -108,7 +108,7 @@ struct SoakCommand: AsyncParsableCommand {
     do {
       report = try await measured()
     } catch {
-      let failure = (error as? any ClassifiedError).map { CommandFailure($0) } ?? error
+      let failure = (error as? any ClassifiedError).map { Failure($0) } ?? error
       write(to: files, nil, failure, startedAt)
       throw failure
     }
@@ -120,7 +120,7 @@ struct SoakCommand: AsyncParsableCommand {
     let verdict = Result { try judge(report) }
     var trouble: (any Error)?
     if Task.isCancelled {
-      trouble = CommandFailure(
+      trouble = Failure(
         .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
     } else if report.sessions == 0 || report.trouble != nil || report.isUndecided,
       case .failure(let error) = verdict
@@ -134,7 +134,7 @@ struct SoakCommand: AsyncParsableCommand {
   private func write(
     to files: SoakFiles, _ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date
   ) {
-    let failure = trouble as? CommandFailure
+    let failure = trouble as? Failure
     let port = report?.port ?? (try? line.resolvedPort().value.description) ?? ""
     files.write(
       report, port: port, trouble: trouble.map { failure?.description ?? "\($0)" },
@@ -185,7 +185,7 @@ struct SoakCommand: AsyncParsableCommand {
     let recovery = try await Recovery.prepared(for: port, bitsPerSecond: bitsPerSecond, upTo: highest)
     if await recovery.answers(within: .milliseconds(1800)) { return recovery }
     guard await recovery.climb() else {
-      throw CommandFailure(
+      throw Failure(
         .noAnswer, "\(port.description.printable): no answer, and no recovery step helped",
         remedy: "press its reset button, or allow more with --recover-up-to")
     }
@@ -200,17 +200,17 @@ struct SoakCommand: AsyncParsableCommand {
     // A device that does not answer takes nothing, either.
     if let trouble = report.trouble, report.isExact {
       if let lateness = report.lateness { throw SoakRun.tooLate(trouble, lateness) }
-      throw CommandFailure(
+      throw Failure(
         .linkLost, trouble, remedy: "connect it or press its reset button, then run the soak again")
     }
     guard report.isFlawless else {
       let counts =
         "lost \(report.lost), doubled \(report.doubled), not delivered \(report.undelivered), differences \(report.differences)"
       if report.isUndecided, let lateness = report.lateness { throw SoakRun.tooLate(counts, lateness) }
-      throw CommandFailure(.testFailed, counts)
+      throw Failure(.testFailed, counts)
     }
     guard report.refused == 0 else {
-      throw CommandFailure(.refused, "the device refused \(report.refused) of \(report.queued) notifications")
+      throw Failure(.refused, "the device refused \(report.refused) of \(report.queued) notifications")
     }
   }
 }

@@ -7,7 +7,7 @@ struct SoakFiles: Sendable {
   private let html: ReportFile?
 
   /// Opens the files.
-  init(junit: String?, html: String?) throws(CommandFailure) {
+  init(junit: String?, html: String?) throws(Failure) {
     self.junit = try ReportFile.at(junit)
     self.html = try ReportFile.at(html)
     try self.html?.checkDiffers(from: self.junit)

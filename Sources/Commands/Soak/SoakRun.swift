@@ -213,16 +213,16 @@ struct SoakRun: Sendable {
 
   /// The failure of a run in which no session was ever open.
   /// - Parameter lateness: what prevents a verdict about the device.
-  static func noAnswer(at port: String, lateness: String?) -> CommandFailure {
+  static func noAnswer(at port: String, lateness: String?) -> Failure {
     if let lateness { return tooLate("no answer from \(port.printable)", lateness) }
-    return CommandFailure(
+    return Failure(
       .noAnswer, "no answer from \(port.printable)",
       remedy: "check it with: notibot count -p \(port.printable); or wait for it with --wait")
   }
 
   /// The failure of a run that the computer was too slow for.
-  static func tooLate(_ finding: String, _ lateness: String) -> CommandFailure {
-    CommandFailure(
+  static func tooLate(_ finding: String, _ lateness: String) -> Failure {
+    Failure(
       .unfitEnvironment, "\(finding); but \(lateness), so this proves nothing about the device",
       remedy: "run fewer programs at once, or use a faster computer")
   }
@@ -259,7 +259,7 @@ struct SoakRun: Sendable {
       await withdraw(record.drainExcess(over: keep), forwarder)
       try Task.checkCancellation()
       if record.lacksIdentity {
-        throw CommandFailure(
+        throw Failure(
           .refused, "the device does not support identities: notifications could not be removed from it",
           remedy: "use firmware that announces feature bits 1 and 2")
       }

@@ -25,7 +25,7 @@ enum SoakTarget {
   /// - Parameters:
   ///   - control: the control socket of the emulator behind the port.
   ///   - folder: the folder for the link of a proxy or emulator.
-  /// - Throws: `CommandFailure` for options that cannot be combined, `PortError`.
+  /// - Throws: `Failure` for options that cannot be combined, `PortError`.
   static func open(
     _ name: PortName, bitsPerSecond: UInt32, faults: FaultSpec, control: String?, folder: String
   ) async throws -> SoakTarget {
@@ -50,11 +50,11 @@ enum SoakTarget {
     return .proxied(proxy, link: link)
   }
 
-  /// Refuses faults that only an emulator supports. Throws `CommandFailure`.
+  /// Refuses faults that only an emulator supports. Throws `Failure`.
   static func check(_ faults: FaultSpec, for name: PortName, control: String?) throws {
     if case .standIn(.emulator) = name { return }
     guard control == nil, faults.rules.contains(where: { $0.kind == .reboot }) else { return }
-    throw CommandFailure(
+    throw Failure(
       .usage, "a proxy cannot restart a board",
       remedy: "omit reboot from --faults, or use an emulator with --control")
   }
@@ -103,7 +103,7 @@ enum SoakTarget {
     guard case .controlled(let client, _) = self else { return }
     let reply = try await client.perform(command)
     guard reply.ok else {
-      throw CommandFailure(
+      throw Failure(
         .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
     }
   }

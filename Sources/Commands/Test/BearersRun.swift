@@ -9,7 +9,7 @@ struct BearersRun: Sendable {
   let bearers: [BoardsRun.Board]
   let reports: TestReports
 
-  /// - Throws: `CommandFailure` if a case failed or a bearer answered differently (1), or a bearer
+  /// - Throws: `Failure` if a case failed or a bearer answered differently (1), or a bearer
   ///   could not be tested.
   func perform() async throws {
     var outcomes: [TestRun.Outcome] = []
@@ -26,7 +26,7 @@ struct BearersRun: Sendable {
     outcomes += bearers[outcomes.count...].map { bearer in
       TestRun.Outcome(
         report: bearer.run.missing("interrupted before it was tested"),
-        failure: CommandFailure(.interrupted, "interrupted"))
+        failure: Failure(.interrupted, "interrupted"))
     }
     let comparison = BearerComparison(outcomes[0].report, outcomes[1].report)
     comparison.lines.forEach(reports.printLine)
@@ -38,17 +38,17 @@ struct BearersRun: Sendable {
   }
 
   /// What the device does wrong takes precedence over a bearer that could not be tested.
-  private func judgement(of outcomes: [TestRun.Outcome], _ comparison: BearerComparison) -> CommandFailure? {
+  private func judgement(of outcomes: [TestRun.Outcome], _ comparison: BearerComparison) -> Failure? {
     let failures = zip(bearers, outcomes).compactMap { bearer, outcome in
       outcome.failure.map {
-        CommandFailure($0.kind, "\(bearer.name.printable): \($0.message)", remedy: $0.remedy)
+        Failure($0.kind, "\(bearer.name.printable): \($0.message)", remedy: $0.remedy)
       }
     }
     let count = comparison.differences.count
     let difference =
       count == 0
       ? nil
-      : CommandFailure(
+      : Failure(
         .testFailed, "\(count) of \(comparison.compared) cases are answered differently by the two bearers",
         remedy: "see the differences in the report")
     return failures.first { $0.kind == .testFailed } ?? difference ?? failures.first

@@ -19,7 +19,7 @@ struct BoardsRun: Sendable {
 
   /// Tests every board. A board that cannot be tested is an error, and does not affect the others.
   ///
-  /// - Throws: `CommandFailure` unless all passed: for failed cases if there are any, else that of
+  /// - Throws: `Failure` unless all passed: for failed cases if there are any, else that of
   ///   the first board that could not be tested.
   func perform() async throws {
     var outcomes: [Int: TestRun.Outcome] = [:]
@@ -39,7 +39,7 @@ struct BoardsRun: Sendable {
       outcomes[index]
         ?? TestRun.Outcome(
           report: boards[index].run.missing("interrupted before it was tested"),
-          failure: CommandFailure(.interrupted, "interrupted"))
+          failure: Failure(.interrupted, "interrupted"))
     }
     printSummary(done)
     try reports.write(done.map(\.report))

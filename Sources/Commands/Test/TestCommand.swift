@@ -209,7 +209,7 @@ struct TestCommand: AsyncParsableCommand {
   private func chosenBoards() async throws -> [(name: String, rig: TestRun.ChosenRig)]? {
     guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
     guard rig == nil, att == nil, control == nil, firmware == nil, also == nil else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "--rig, --att, --also, --control and --firmware cannot be used with several boards",
         remedy: "test them one by one")
     }
@@ -231,7 +231,7 @@ struct TestCommand: AsyncParsableCommand {
       case .emulator, .pty, .rfc2217, .firmware, .ble, .qemu, .chip: false
       }
     guard isBoard, name.isConnection else {
-      throw CommandFailure(
+      throw Failure(
         .usage,
         isBoard
           ? "--also cannot be \(name.description.printable): it compares with a connection"
@@ -261,12 +261,12 @@ struct TestCommand: AsyncParsableCommand {
 
   private func chosenRig() throws -> TestRun.ChosenRig {
     if firmware != nil, rig != .firmware {
-      throw CommandFailure(
+      throw Failure(
         .usage, "--firmware requires --rig firmware", remedy: "add --rig firmware, or omit --firmware")
     }
     if let att {
       guard rig == nil, boardOptions.port.isEmpty else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "--att cannot be combined with --port or --rig", remedy: "omit --port and --rig")
       }
       return try connectionRig(.attributes(path: try UnixSocketOption.path(att)))
@@ -303,7 +303,7 @@ struct TestCommand: AsyncParsableCommand {
     guard let (option, _) = given.first(where: { $0.1 && !used.contains($0.0) }) else { return }
     let port = boardOptions.port.first.map { "--port \($0.printable)" } ?? "the default port"
     let device = rig.map { "--rig \($0.rawValue)" } ?? att.map { _ in "--att" } ?? port
-    throw CommandFailure(
+    throw Failure(
       .usage, "\(option) cannot be combined with \(device)", remedy: "omit one of them")
   }
 
@@ -323,7 +323,7 @@ struct TestCommand: AsyncParsableCommand {
     case (.chip?, .standIn(.emulator(nil))): return .chip(image: image, line ?? .uart)
     case (nil, .standIn(.chip(let image, let line))): return .chip(image: image, line)
     case (.some(let rig), _):
-      throw CommandFailure(
+      throw Failure(
         .usage, "--rig \(rig.rawValue) starts its own device",
         remedy: "omit --port, or name \(rig == .qemu ? "qemu:[ELF]" : "emu:[PROFILE]")")
     case (nil, .address(.share(let path, isExclusive: false))):
@@ -331,7 +331,7 @@ struct TestCommand: AsyncParsableCommand {
       return try self.rig(nil, at: .address(.share(path: path, isExclusive: true)))
     case (nil, .bluetooth), (nil, .attributes):
       guard recovery.highest == nil, before == .noReset, after == .noReset else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "\(name) has no lines to reset it", remedy: "omit --recover, --before and --after")
       }
       return try connectionRig(name)

@@ -66,15 +66,16 @@ struct TestOptions: ParsableArguments {
     quick ? "--quick: \(cases.count) of \(suite.count) cases" : nil
   }
 
-  /// The folder of `--trace`, of one board if there are several. Throws `CommandFailure` if it
+  /// The folder of `--trace`, of one board if there are several. Throws `Failure` if it
   /// cannot be written.
   func traceFolder(board: String? = nil) throws -> TraceFolder? {
     guard let trace else { return nil }
-    do {
+    do throws(Failure) {
       let folder = try TraceFolder(trace)
-      return try board.map { try TraceFolder("\(trace)/\($0.replacing("/", with: "_"))") } ?? folder
-    } catch let error as FileError {
-      throw CommandFailure(.unfitEnvironment, error.description, remedy: error.hint)
+      guard let board else { return folder }
+      return try TraceFolder("\(trace)/\(board.replacing("/", with: "_"))")
+    } catch {
+      throw Failure(.unfitEnvironment, error.message, remedy: error.remedy)
     }
   }
 
@@ -87,7 +88,7 @@ struct TestOptions: ParsableArguments {
     var repetitions: Int
   }
 
-  /// `nil` without `--rerun-failed`. Throws `CommandFailure` for an unusable report.
+  /// `nil` without `--rerun-failed`. Throws `Failure` for an unusable report.
   func earlier() throws -> EarlierRun? {
     try rerunFailed.map { path in
       let report = try Self.report(in: path)
@@ -98,19 +99,19 @@ struct TestOptions: ParsableArguments {
     }
   }
 
-  /// The selected cases of a suite. Throws `CommandFailure` when no case is selected.
+  /// The selected cases of a suite. Throws `Failure` when no case is selected.
   func cases(of suite: [Case], _ earlier: EarlierRun?) throws -> [Case] {
     var cases: [Case]
     do {
       cases = try Selection.cases(matching: filter, in: suite)
       if let exclude { cases = try Selection.cases(cases, excluding: exclude) }
     } catch {
-      throw CommandFailure(.usage, error.message.printable, remedy: error.remedy)
+      throw Failure(.usage, error.message.printable, remedy: error.remedy)
     }
     if let earlier, let rerunFailed {
       cases = cases.filter { earlier.failedIDs.contains($0.id) }
       guard !cases.isEmpty else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "\(rerunFailed.printable) has no selected case that did not pass",
           remedy: "omit --rerun-failed to run all cases")
       }
@@ -118,12 +119,12 @@ struct TestOptions: ParsableArguments {
     if quick {
       cases = FaultMatrix.measured.quick(cases)
       guard !cases.isEmpty else {
-        throw CommandFailure(
+        throw Failure(
           .usage, "no case of --quick is selected", remedy: "omit --quick, or select other cases")
       }
     }
     guard !cases.isEmpty else {
-      throw CommandFailure(
+      throw Failure(
         .usage, "no case matches '\((filter ?? "").printable)'",
         remedy: "list them all with: notibot test --list")
     }
@@ -150,16 +151,16 @@ struct TestOptions: ParsableArguments {
   }
 
   private static func report(in path: String) throws -> Earlier {
-    func failure(_ reason: String) -> CommandFailure {
-      CommandFailure(
+    func failure(_ reason: String) -> Failure {
+      Failure(
         .usage, "cannot read \(path.printable): \(reason)",
         remedy: "use a report that was written by: notibot test --json FILE")
     }
     let bytes: [UInt8]
-    do throws(RegularFile.Problem) {
+    do throws(Failure) {
       bytes = try RegularFile.read(path, limitBytes: reportLimitBytes)
     } catch {
-      throw failure("\(error)")
+      throw failure(error.message)
     }
     guard let report = try? JSONDecoder().decode(Earlier.self, from: Data(bytes)) else {
       throw failure("not a report of 'notibot test'")

@@ -24,8 +24,8 @@ struct TestReports: Sendable {
 
   /// Opens the files. `json` can be `-` for stdout.
   ///
-  /// - Throws: `CommandFailure` when a report could not be written.
-  init(junit: String?, json: String?, html: String?) throws(CommandFailure) {
+  /// - Throws: `Failure` when a report could not be written.
+  init(junit: String?, json: String?, html: String?) throws(Failure) {
     isJSONOnStdout = json == "-"
     self.junit = try ReportFile.at(junit)
     self.json = try ReportFile.at(isJSONOnStdout ? nil : json)
@@ -104,7 +104,7 @@ struct TestReports: Sendable {
     guard let gitHub else { return }
     GitHubReport.annotations(of: reports).forEach(printRaw)
     guard let path = gitHub.summaryPath else { return }
-    do throws(CommandFailure) {
+    do throws(Failure) {
       let file = try OutputFile(path: path, from: .end)
       // Includes the summaries of other commands of this step.
       let room = max(0, GitHubReport.summaryLimitBytes - file.sizeBytes)

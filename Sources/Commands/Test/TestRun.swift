@@ -82,7 +82,7 @@ struct TestRun: Sendable {
   struct Outcome: Sendable {
     var report: Report
     /// `nil` if every case passed or was skipped.
-    var failure: CommandFailure?
+    var failure: Failure?
   }
 
   /// Runs the cases, with the labgrid place of the port acquired, and passes each line of text on
@@ -139,7 +139,7 @@ struct TestRun: Sendable {
     } else if let loss = device.loss {
       let message = "\(loss.message); \(left)"
       report.rigTrouble = message
-      trouble = CommandFailure(loss.part == .port ? .linkLost : .noAnswer, message, remedy: loss.remedy)
+      trouble = Failure(loss.part == .port ? .linkLost : .noAnswer, message, remedy: loss.remedy)
     } else if options.failFast, results.last?.outcome.isBad == true {
       if results.count < cases.count {
         print("Ended by --fail-fast after \(results.count) of \(cases.count) cases.")
@@ -150,7 +150,7 @@ struct TestRun: Sendable {
     if printsSummary { summary(of: report).forEach(print) }
     let judgement = Self.judgement(of: report)
     if trouble == nil, let failure = trace?.failure {
-      trouble = CommandFailure(.unfitEnvironment, "the trace is incomplete: \(failure)")
+      trouble = Failure(.unfitEnvironment, "the trace is incomplete: \(failure.message)")
     }
     let isLost = device.loss != nil && report.totals.failed == 0
     return Outcome(report: report, failure: isLost ? trouble : judgement ?? trouble)
@@ -252,7 +252,7 @@ struct TestRun: Sendable {
       }
       do {
         return RecoveringRig(try await open(), recover: reopen)
-      } catch is PortRig.NoAnswer {
+      } catch let failure as Failure where failure.kind != .noBoard {
         return RecoveringRig(try await reopen(), recover: reopen)
       }
     }
@@ -282,7 +282,7 @@ struct TestRun: Sendable {
   }
 
   /// Restarts the board at the end, if requested. Returns why that failed.
-  private func resetAfter(_ recovery: Recovery?) async -> CommandFailure? {
+  private func resetAfter(_ recovery: Recovery?) async -> Failure? {
     guard case .port(let name, let options, _, let timeout, let care) = rig, care.after == .hardReset else {
       return nil
     }
@@ -329,39 +329,32 @@ struct TestRun: Sendable {
     return report
   }
 
-  private static func judgement(of report: Report) -> CommandFailure? {
+  private static func judgement(of report: Report) -> Failure? {
     let totals = report.totals
     if totals.failed > 0 {
-      return CommandFailure(.testFailed, "\(totals.failed) of \(totals.run) cases failed")
+      return Failure(.testFailed, "\(totals.failed) of \(totals.run) cases failed")
     }
     if totals.errored > 0 {
-      return CommandFailure(
+      return Failure(
         .unfitEnvironment, "\(totals.errored) of \(totals.run) cases could not be run",
         remedy: "see the errors of the rig in the report")
     }
     return nil
   }
 
-  private static func notRecovered(_ port: PortName) -> CommandFailure {
-    CommandFailure(
+  private static func notRecovered(_ port: PortName) -> Failure {
+    Failure(
       .noAnswer, "\(port.description.printable): no answer, and no recovery step helped",
       remedy: "press its reset button, or allow more with --recover-up-to")
   }
 
-  private static func failure(of error: any Error) -> CommandFailure {
+  private static func failure(of error: any Error) -> Failure {
     switch error {
-    case let error as any ClassifiedError: CommandFailure(error)
-    case let error as PortRig.NoAnswer:
-      CommandFailure(
-        error.kind, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
-    case let error as PortRig.WrongDevice:
-      CommandFailure(
-        .noBoard, "\(error.port.printable): \(error.description.printable)", remedy: error.hint)
-    case let error as CommandFailure: error
+    case let error as any ClassifiedError: Failure(error)
     case let error as RigTrouble:
-      CommandFailure(
+      Failure(
         error.part == .port ? .linkLost : .unfitEnvironment, error.message.printable, remedy: error.remedy)
-    case let error: CommandFailure(.unfitEnvironment, "\(error)".printable)
+    case let error: Failure(.unfitEnvironment, "\(error)".printable)
     }
   }
 }

@@ -53,10 +53,10 @@ struct ViewCommand: AsyncParsableCommand {
         let request = try JSONEncoder().encode(view) + Data([UInt8(ascii: "\n")])
         try await channel.writeAndFlush(ByteBuffer(bytes: request))
         let server = try await ViewServer.open(port: Int(port)) { request in
-          do throws(ControlClient.Failure) {
+          do throws(Failure) {
             return try await client.send(request)
           } catch {
-            return .refused("\(error)".printable)
+            return .refused(error.message.printable)
           }
         }
         if json {
@@ -72,7 +72,7 @@ struct ViewCommand: AsyncParsableCommand {
         throw error
       }
       guard Task.isCancelled else {
-        throw CommandFailure(
+        throw Failure(
           .linkLost, "the emulator at \(socket.printable) has ended", remedy: "start it again")
       }
     }

@@ -73,10 +73,10 @@ actor ViewServer {
   /// Serves the page of an emulator in this process.
   static func open(port: Int, of emulator: EmulatorServer) async throws(PortError) -> ViewServer {
     try await open(port: port) { request in
-      do throws(ControlRequestError) {
+      do throws(Failure) {
         return await emulator.perform(try request.parsed())
       } catch {
-        return .refused(error.description)
+        return .refused(error.message)
       }
     }
   }

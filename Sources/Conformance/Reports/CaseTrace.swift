@@ -12,12 +12,12 @@ package final class TraceFolder: Sendable {
   static let linkTypes: (frame: UInt16, pdu: UInt16) = (147, 148)
 
   private let path: String
-  private let state = Mutex<(runs: [String: Int], failure: FileError?)>(([:], nil))
+  private let state = Mutex<(runs: [String: Int], failure: Failure?)>(([:], nil))
 
   /// Creates the folder if it is missing. Throws if files could not be written there.
-  package init(_ path: String) throws(FileError) {
+  package init(_ path: String) throws(Failure) {
     self.path = path
-    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError(path: path, number: errno) }
+    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw Failure(writing: path, errno) }
     // An empty file fits on a full disk.
     let check = "\(path)/.check-\(getpid())"
     defer { unlink(check) }
@@ -28,7 +28,7 @@ package final class TraceFolder: Sendable {
   private static let checkBytes = 1 << 20
 
   /// Why a file could not be written, the first time.
-  package var failure: FileError? { state.withLock(\.failure) }
+  package var failure: Failure? { state.withLock(\.failure) }
 
   /// Writes the files of one run of a case.
   func write(_ record: Record, of testCase: Case) {
@@ -37,7 +37,7 @@ package final class TraceFolder: Sendable {
       return state.runs[testCase.id] ?? 1
     }
     let name = "\(path)/\(testCase.id.replacing("/", with: "_"))" + (run == 1 ? "" : "-\(run)")
-    do throws(FileError) {
+    do throws(Failure) {
       for (direction, isSent) in [("to", true), ("from", false)] {
         let bytes = record.passed.lazy.filter { $0.isSent == isSent }.flatMap(\.bytes)
         try WholeFile.write(bytes, to: "\(name).\(direction)-device.bin")

@@ -1,3 +1,5 @@
+package import SerialLink
+
 /// A regular expression that is matched without backtracking.
 ///
 /// All alternatives are followed in parallel, so the time is at most the length of the text times
@@ -12,15 +14,12 @@ package struct Pattern: Equatable, Sendable {
   /// The deepest nesting of groups.
   static let nestingLimit = 50
 
-  /// Why a text is not a valid expression.
-  package struct Failure: Error, Equatable {
-    /// A short reason, such as "')' is missing".
-    package var reason: String
-    /// The position, in Unicode scalars from 1.
-    package var position: Int
-  }
-
   let program: PatternProgram
+
+  /// - Parameter position: in Unicode scalars from 1.
+  static func failure(_ reason: String, at position: Int) -> Failure {
+    Failure(.usage, "\(reason) (at character \(position))")
+  }
 
   /// - Parameters:
   ///   - text: the expression.

@@ -1,3 +1,5 @@
+import SerialLink
+
 /// Parses a regular expression. docs/CLI.md describes the supported syntax.
 struct PatternParser {
   /// The largest number in a counted repetition.
@@ -8,16 +10,16 @@ struct PatternParser {
   private var depth = 0
   private var ignoresCase: Bool
 
-  init(_ text: String, ignoresCase: Bool) throws(Pattern.Failure) {
+  init(_ text: String, ignoresCase: Bool) throws(Failure) {
     self.text = Array(text.unicodeScalars)
     self.ignoresCase = ignoresCase
     guard self.text.count <= Pattern.lengthLimit else {
-      throw Pattern.Failure(
-        reason: "it is longer than \(Pattern.lengthLimit) characters", position: Pattern.lengthLimit + 1)
+      throw Pattern.failure(
+        "it is longer than \(Pattern.lengthLimit) characters", at: Pattern.lengthLimit + 1)
     }
   }
 
-  mutating func parse() throws(Pattern.Failure) -> PatternNode {
+  mutating func parse() throws(Failure) -> PatternNode {
     let node = try alternatives()
     guard index == text.count else { throw failure("'(' is missing before ')'") }
     return node
@@ -25,13 +27,13 @@ struct PatternParser {
 
   // MARK: Structure
 
-  private mutating func alternatives() throws(Pattern.Failure) -> PatternNode {
+  private mutating func alternatives() throws(Failure) -> PatternNode {
     var nodes = [try sequence()]
     while skip("|") { nodes.append(try sequence()) }
     return nodes.count == 1 ? nodes[0] : .alternatives(nodes)
   }
 
-  private mutating func sequence() throws(Pattern.Failure) -> PatternNode {
+  private mutating func sequence() throws(Failure) -> PatternNode {
     var nodes: [PatternNode] = []
     while let next = peek, next != "|", next != ")" {
       let atom = try atom()
@@ -40,7 +42,7 @@ struct PatternParser {
     return nodes.count == 1 ? nodes[0] : .sequence(nodes)
   }
 
-  private mutating func repeated(_ atom: PatternNode) throws(Pattern.Failure) -> PatternNode {
+  private mutating func repeated(_ atom: PatternNode) throws(Failure) -> PatternNode {
     guard let (least, limit) = try repetition() else { return atom }
     if case .assertion = atom { throw failure("nothing to repeat") }
     let isLazy = skip("?")
@@ -51,7 +53,7 @@ struct PatternParser {
 
   /// Takes `*`, `+`, `?`, `{N}`, `{N,}` or `{N,M}`, if one follows. Any other brace stands for
   /// itself.
-  private mutating func repetition() throws(Pattern.Failure) -> (least: Int, limit: Int?)? {
+  private mutating func repetition() throws(Failure) -> (least: Int, limit: Int?)? {
     if skip("*") { return (0, nil) }
     if skip("+") { return (1, nil) }
     if skip("?") { return (0, 1) }
@@ -73,7 +75,7 @@ struct PatternParser {
     return (least, limit)
   }
 
-  private mutating func atom() throws(Pattern.Failure) -> PatternNode {
+  private mutating func atom() throws(Failure) -> PatternNode {
     guard let next = advance() else { return .empty }
     switch next {
     case "(": return try group()
@@ -87,7 +89,7 @@ struct PatternParser {
     }
   }
 
-  private mutating func group() throws(Pattern.Failure) -> PatternNode {
+  private mutating func group() throws(Failure) -> PatternNode {
     let before = ignoresCase
     depth += 1
     defer { depth -= 1 }
@@ -114,7 +116,7 @@ struct PatternParser {
 
   // MARK: Sets
 
-  private mutating func brackets() throws(Pattern.Failure) -> ScalarSet {
+  private mutating func brackets() throws(Failure) -> ScalarSet {
     var set = ScalarSet(ignoresCase: ignoresCase)
     set.isInverted = skip("^")
     var isFirst = true
@@ -141,7 +143,7 @@ struct PatternParser {
   /// The scalar that begins with `next`; `nil` if it was a class, which was added to `set`.
   private mutating func member(
     _ next: Unicode.Scalar, of set: inout ScalarSet
-  ) throws(Pattern.Failure) -> Unicode.Scalar? {
+  ) throws(Failure) -> Unicode.Scalar? {
     guard next == "\\" else { return next }
     guard let letter = advance() else { throw failure("nothing follows '\\'") }
     if letter == "b" { return "\u{8}" }
@@ -162,7 +164,7 @@ struct PatternParser {
     }
   }
 
-  private mutating func escape() throws(Pattern.Failure) -> PatternNode {
+  private mutating func escape() throws(Failure) -> PatternNode {
     guard let letter = advance() else { throw failure("nothing follows '\\'") }
     switch letter {
     case "b": return .assertion(.wordBoundary)
@@ -179,7 +181,7 @@ struct PatternParser {
     return .set(ScalarSet(ranges: [scalar...scalar], ignoresCase: ignoresCase))
   }
 
-  private mutating func scalar(escapedBy letter: Unicode.Scalar) throws(Pattern.Failure) -> Unicode.Scalar {
+  private mutating func scalar(escapedBy letter: Unicode.Scalar) throws(Failure) -> Unicode.Scalar {
     switch letter {
     case "n": return "\n"
     case "r": return "\r"
@@ -197,7 +199,7 @@ struct PatternParser {
   }
 
   /// `HH` or `{H…}`.
-  private mutating func hexadecimal(digits: Int) throws(Pattern.Failure) -> Unicode.Scalar {
+  private mutating func hexadecimal(digits: Int) throws(Failure) -> Unicode.Scalar {
     var value: UInt32 = 0
     let isBraced = skip("{")
     var count = 0
@@ -248,7 +250,7 @@ struct PatternParser {
     return value
   }
 
-  private func failure(_ reason: String, before: Int = 0) -> Pattern.Failure {
-    Pattern.Failure(reason: reason, position: max(1, index + 1 - before))
+  private func failure(_ reason: String, before: Int = 0) -> Failure {
+    Pattern.failure(reason, at: max(1, index + 1 - before))
   }
 }

@@ -1,3 +1,5 @@
+import SerialLink
+
 /// An expression compiled to instructions, and the machine that follows all threads through a text
 /// in parallel. Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009),
 /// Pike's machine.
@@ -17,21 +19,21 @@ struct PatternProgram: Equatable, Sendable {
 
   private(set) var instructions: [Instruction] = []
 
-  init(_ node: PatternNode) throws(Pattern.Failure) {
+  init(_ node: PatternNode) throws(Failure) {
     try append(node)
     try append(.match)
   }
 
   // MARK: Compiling
 
-  private mutating func append(_ instruction: Instruction) throws(Pattern.Failure) {
+  private mutating func append(_ instruction: Instruction) throws(Failure) {
     guard instructions.count < Self.instructionsLimit else {
-      throw Pattern.Failure(reason: "it repeats too much, or is too long", position: 1)
+      throw Pattern.failure("it repeats too much, or is too long", at: 1)
     }
     instructions.append(instruction)
   }
 
-  private mutating func append(_ node: PatternNode) throws(Pattern.Failure) {
+  private mutating func append(_ node: PatternNode) throws(Failure) {
     switch node {
     case .empty: break
     case .set(let set): try append(.consume(set))
@@ -67,7 +69,7 @@ struct PatternProgram: Equatable, Sendable {
     }
   }
 
-  private mutating func appendLoop(_ node: PatternNode, isLazy: Bool) throws(Pattern.Failure) {
+  private mutating func appendLoop(_ node: PatternNode, isLazy: Bool) throws(Failure) {
     let split = instructions.count
     try append(.jump(0))
     try append(node)

@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SerialLink
 
 /// A text by which a chip, a boot loader or a framework reports a fault, a step of such a report,
 /// or its end. `all` is the only list of them.
@@ -76,10 +77,10 @@ struct CrashFormat: Sendable {
 
   /// An expression of the program itself.
   static func pattern(_ text: String) -> Pattern {
-    do throws(Pattern.Failure) {
+    do throws(Failure) {
       return try Pattern(text)
     } catch {
-      preconditionFailure("a format of this table is not an expression: '\(text)': \(error.reason)")
+      preconditionFailure("a format of this table is not an expression: '\(text)': \(error)")
     }
   }
 

@@ -1,4 +1,5 @@
 import NotibotProtocol
+package import SerialLink
 
 /// The level and the tag of a line of ESP-IDF's log: `I (312) wifi: connected`.
 ///
@@ -88,11 +89,6 @@ package struct LogLine: Equatable, Sendable {
 
 /// Which lines are shown: words such as `*:W wifi:D`, as `idf.py monitor` takes them.
 package struct LogFilter: Equatable, Sendable {
-  /// Why a filter is refused, for a message.
-  package struct Failure: Error, Equatable {
-    package let word: String
-  }
-
   private var levels: [String: LogLine.Level] = [:]
   /// Of all other tags. Only without any rule everything is shown.
   private var others = LogLine.Level.none
@@ -116,7 +112,11 @@ package struct LogFilter: Equatable, Sendable {
       let letters = parts.count > 1 && parts[1] != "*" ? parts[1].uppercased() : ""
       guard let name = parts.first, !name.isEmpty, parts.count <= 2, letters.utf8.count <= 1,
         let level = LogLine.Level(letter: letters.utf8.first ?? UInt8(ascii: "V"))
-      else { throw Failure(word: String(word)) }
+      else {
+        throw Failure(
+          .usage, "'\(word.prefix(80).description.printable)' is not TAG:LEVEL",
+          remedy: "write for example '*:W wifi:I'; levels are N, E, W, I, D and V")
+      }
       if name == "*" { others = level } else { levels[String(name)] = level }
     }
   }

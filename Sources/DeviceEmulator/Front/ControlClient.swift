@@ -6,41 +6,6 @@ package import SerialLink
 /// Sends requests to the control socket of an emulator in another process. One connection per
 /// request.
 package struct ControlClient: Sendable {
-  /// Why a request got no answer.
-  package enum Failure: ClassifiedError, Equatable, Sendable {
-    /// No process listens at the path.
-    case unreachable(path: String, reason: String)
-    /// This user is not allowed to connect to the socket.
-    case permissionDenied(path: String)
-    /// The connection ended, or the timeout expired, before the answer.
-    case noAnswer(path: String)
-
-    package var kind: FailureKind {
-      switch self {
-      case .unreachable: .noBoard
-      case .permissionDenied: .noPermission
-      case .noAnswer: .noAnswer
-      }
-    }
-
-    package var description: String {
-      switch self {
-      case .unreachable(let path, let reason): "cannot connect to \(path.printable): \(reason)"
-      case .permissionDenied(let path): "cannot connect to \(path.printable): permission denied"
-      case .noAnswer(let path): "the emulator at \(path.printable) did not answer"
-      }
-    }
-
-    package var hint: String {
-      switch self {
-      case .unreachable(let path, _):
-        "start an emulator with: notibot emulate --control \(path.printable)"
-      case .permissionDenied: "run this as the user who started the emulator"
-      case .noAnswer: "check that its process is still running"
-      }
-    }
-  }
-
   /// The longest answer, in bytes; that of `list` is the longest.
   static let replyLimitBytes = 1_048_576
 
@@ -57,7 +22,6 @@ package struct ControlClient: Sendable {
   }
 
   /// Sends one request and waits for its answer, at most `timeout`.
-  /// - Throws: `Failure`.
   package func perform(
     _ command: DeviceCommand, timeout: Duration = .seconds(5)
   ) async throws(Failure) -> ControlReply {
@@ -65,11 +29,12 @@ package struct ControlClient: Sendable {
   }
 
   /// Sends one request and waits for its answer, at most `timeout`.
-  /// - Throws: `Failure`.
+  /// - Throws: `Failure`: `noBoard`, `noPermission`, or `noAnswer` if the connection ended, or the
+  ///   timeout expired, before the answer.
   package func send(
     _ request: ControlRequest, timeout: Duration = .seconds(5)
   ) async throws(Failure) -> ControlReply {
-    guard path.utf8.count <= 107 else { throw .unreachable(path: path, reason: "the path is too long") }
+    guard path.utf8.count <= 107 else { throw unreachable("the path is too long") }
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let answer = loop.makePromise(of: [UInt8].self)
     let channel: any NIOCore.Channel
@@ -82,10 +47,12 @@ package struct ControlClient: Sendable {
     } catch {
       answer.fail(error)
       if let number = (error as? IOError)?.errnoCode, number == EACCES || number == EPERM {
-        throw .permissionDenied(path: path)
+        throw Failure(
+          .noPermission, "cannot connect to \(path.printable): permission denied",
+          remedy: "run this as the user who started the emulator")
       }
       let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no connection"
-      throw .unreachable(path: path, reason: reason)
+      throw unreachable(reason)
     }
     let limit = loop.scheduleTask(in: TimeAmount(timeout)) { channel.close(promise: nil) }
     defer { limit.cancel() }
@@ -99,16 +66,22 @@ package struct ControlClient: Sendable {
       return reply
     } catch {
       channel.close(promise: nil)
-      throw .noAnswer(path: path)
+      throw Failure(
+        .noAnswer, "the emulator at \(path.printable) did not answer",
+        remedy: "check that its process is still running")
     }
+  }
+
+  private func unreachable(_ reason: String) -> Failure {
+    Failure(
+      .noBoard, "cannot connect to \(path.printable): \(reason)",
+      remedy: "start an emulator with: notibot emulate --control \(path.printable)")
   }
 }
 
 /// Collects one line; fails if the connection ends before it.
 private final class ReplyHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
-
-  private struct ConnectionEnded: Error {}
 
   private let answer: EventLoopPromise<[UInt8]>
   private var unread: [UInt8] = []
@@ -127,7 +100,7 @@ private final class ReplyHandler: ChannelInboundHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    answer.fail(ConnectionEnded())
+    answer.fail(ChannelError.eof)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

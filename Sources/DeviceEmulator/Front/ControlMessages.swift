@@ -1,4 +1,5 @@
 package import NotibotProtocol
+package import SerialLink
 
 /// The names of `ResetReason` on the command line.
 extension ResetReason {
@@ -16,15 +17,6 @@ extension ResetReason {
 
   /// The name that `init(name:)` accepts.
   package var name: String { ResetReason.names.first { $0.reason == self }?.name ?? "unknown" }
-}
-
-/// Why a control request cannot be carried out.
-package struct ControlRequestError: Error, Equatable, Sendable, CustomStringConvertible {
-  package var description: String
-
-  init(_ description: String) {
-    self.description = description
-  }
 }
 
 /// One line to the control socket: the name of the command and its arguments.
@@ -69,12 +61,12 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     "unknown command; known are: \(forms.map(\.words).joined(separator: ", "))"
 
   /// The request for the words of a command line.
-  /// - Throws: `ControlRequestError` with the reason.
-  package init(words: [String]) throws(ControlRequestError) {
+  /// - Throws: `Failure` with the reason.
+  package init(words: [String]) throws(Failure) {
     guard let name = words.first,
       let form = Self.forms.map(\.words).first(where: { $0.split(separator: " ")[0] == name })
     else {
-      throw ControlRequestError(Self.unknown)
+      throw Failure(.usage, Self.unknown)
     }
     self.init(command: name)
     let rest = Array(words.dropFirst())
@@ -98,7 +90,7 @@ package struct ControlRequest: Codable, Equatable, Sendable {
       ("list", 0):
       break
     case ("list", 1): item = try Self.number(rest[0], form: form)
-    case _: throw ControlRequestError("usage: \(form)")
+    case _: throw Failure(.usage, "usage: \(form)")
     }
     _ = try parsed()
   }
@@ -143,36 +135,36 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     self.faults = faults
   }
 
-  private static func number(_ word: String, form: String) throws(ControlRequestError) -> Int {
+  private static func number(_ word: String, form: String) throws(Failure) -> Int {
     guard let number = Int(word), number >= 0 else {
-      throw ControlRequestError("'\(word.prefix(40))' is not a number; usage: \(form)")
+      throw Failure(.usage, "'\(word.prefix(40))' is not a number; usage: \(form)")
     }
     return number
   }
 
   /// The command of this request.
-  /// - Throws: `ControlRequestError` if the command is unknown or an argument is missing.
-  package func parsed() throws(ControlRequestError) -> DeviceCommand {
+  /// - Throws: `Failure` if the command is unknown or an argument is missing.
+  package func parsed() throws(Failure) -> DeviceCommand {
     switch command {
     case "unplug": return .unplug
     case "plug": return .plug
     case "reboot":
       guard let reason = ResetReason(name: reason ?? "software") else {
         let names = ResetReason.names.map(\.name).joined(separator: ", ")
-        throw ControlRequestError("unknown reset reason; known are: \(names)")
+        throw Failure(.usage, "unknown reset reason; known are: \(names)")
       }
       return .reboot(reason)
     case "dismiss": return .dismiss(try number(item, "item"))
     case "action":
       let item = try number(item, "item")
       guard let act = UInt8(exactly: try need(act, "act")) else {
-        throw ControlRequestError("an action has a number from 0 to 255")
+        throw Failure(.usage, "an action has a number from 0 to 255")
       }
       return .action(item, act)
     case "fill":
       let count = try need(count, "count")
       guard (0...NotificationStore.otherWritersLimit).contains(count) else {
-        throw ControlRequestError("count is 0 to \(NotificationStore.otherWritersLimit)")
+        throw Failure(.usage, "count is 0 to \(NotificationStore.otherWritersLimit)")
       }
       return .fill(count)
     case "clear": return .clear
@@ -182,56 +174,45 @@ package struct ControlRequest: Codable, Equatable, Sendable {
     case "close": return .close
     case "mode":
       guard let mode = DeviceMode(rawValue: try need(mode, "mode")) else {
-        throw ControlRequestError("a mode is strict or firmware")
+        throw Failure(.usage, "a mode is strict or firmware")
       }
       return .mode(mode)
     case "faults": return .faults(try parsedFaults())
     case "flash-faults":
       let text = try need(flashFaults, "flashFaults")
       return .loaderFaults(
-        try Self.described { () throws(FaultSpecError) in try LoaderFaults(parsing: text) })
+        try LoaderFaults(parsing: text))
     case "stats": return .statistics
     case "list": return .list(from: item)
     default:
-      throw ControlRequestError(Self.unknown)
+      throw Failure(.usage, Self.unknown)
     }
   }
 
   /// The condition of a `wait`.
-  /// - Throws: `ControlRequestError` if it cannot be read.
-  package func condition() throws(ControlRequestError) -> DeviceCondition {
+  /// - Throws: `Failure` if it cannot be read.
+  package func condition() throws(Failure) -> DeviceCondition {
     guard let condition = DeviceCondition(parsing: try need(until, "until")) else {
       let names = DeviceCondition.names.joined(separator: ", ")
-      throw ControlRequestError(
-        "a condition is NAME=VALUE or NAME>=NUMBER, such as stored>=3; names are: \(names)")
+      throw Failure(
+        .usage, "a condition is NAME=VALUE or NAME>=NUMBER, such as stored>=3; names are: \(names)")
     }
     return condition
   }
 
-  private func parsedFaults() throws(ControlRequestError) -> FaultSpec {
-    let text = try need(faults, "faults")
-    return try Self.described { () throws(FaultSpecError) in try FaultSpec(parsing: text) }
+  private func parsedFaults() throws(Failure) -> FaultSpec {
+    try FaultSpec(parsing: try need(faults, "faults"))
   }
 
-  private static func described<Spec>(
-    _ parse: () throws(FaultSpecError) -> Spec
-  ) throws(ControlRequestError) -> Spec {
-    do {
-      return try parse()
-    } catch {
-      throw ControlRequestError(error.description)
-    }
-  }
-
-  private func number(_ value: Int?, _ name: String) throws(ControlRequestError) -> UInt32 {
+  private func number(_ value: Int?, _ name: String) throws(Failure) -> UInt32 {
     guard let number = UInt32(exactly: try need(value, name)) else {
-      throw ControlRequestError("there is no notification \(value ?? 0)")
+      throw Failure(.usage, "there is no notification \(value ?? 0)")
     }
     return number
   }
 
-  private func need<Value>(_ value: Value?, _ name: String) throws(ControlRequestError) -> Value {
-    guard let value else { throw ControlRequestError("'\(command)' needs '\(name)'") }
+  private func need<Value>(_ value: Value?, _ name: String) throws(Failure) -> Value {
+    guard let value else { throw Failure(.usage, "'\(command)' needs '\(name)'") }
     return value
   }
 }

@@ -108,10 +108,11 @@ final class ControlHandler: ChannelInboundHandler {
   /// The device that a request means.
   private static func device(
     of request: ControlRequest?, among servers: [EmulatorServer]
-  ) throws(ControlRequestError) -> EmulatorServer {
+  ) throws(Failure) -> EmulatorServer {
     let number = request?.device ?? (servers.count == 1 ? 1 : 0)
     guard 1...servers.count ~= number else {
-      throw ControlRequestError(
+      throw Failure(
+        .usage,
         "this socket has the devices 1 to \(servers.count): name one, as in SOCKET#1 or {\"device\":1}")
     }
     return servers[number - 1]
@@ -120,14 +121,14 @@ final class ControlHandler: ChannelInboundHandler {
   /// The answer to a request; nil is a line that is none.
   private static func reply(to request: ControlRequest?, from servers: [EmulatorServer]) async -> [UInt8] {
     let reply: ControlReply
-    do throws(ControlRequestError) {
+    do throws(Failure) {
       guard let request else {
-        throw ControlRequestError("this is not a request, such as {\"command\":\"stats\"}")
+        throw Failure(.usage, "this is not a request, such as {\"command\":\"stats\"}")
       }
       let server = try device(of: request, among: servers)
       switch request.command {
       case "view":
-        throw ControlRequestError("\(EmulatorServer.viewersLimit) others view this emulator already")
+        throw Failure(.usage, "\(EmulatorServer.viewersLimit) others view this emulator already")
       case "wait": reply = await server.wait(for: try request.condition())
       default: reply = await server.perform(try request.parsed())
       }

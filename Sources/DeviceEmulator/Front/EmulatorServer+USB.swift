@@ -145,8 +145,6 @@ package struct USBIPListener: Sendable {
 
 /// Counts the connections of a listener.
 private final class ConnectionAdmission: Sendable {
-  private struct LimitReached: Error {}
-
   private let limit: Int
   private let count = Mutex(0)
 
@@ -159,7 +157,7 @@ private final class ConnectionAdmission: Sendable {
       count += 1
       return true
     }
-    guard isAdmitted else { throw LimitReached() }
+    guard isAdmitted else { throw CancellationError() }
     channel.closeFuture.whenComplete { _ in self.count.withLock { $0 -= 1 } }
   }
 }

@@ -3,13 +3,6 @@
 /// States: *header* → *block header* → *stored* or *coded* → *block header* … → *trailer* →
 /// *ended*. A symbol that is not complete is decoded again with the next piece.
 struct Inflate: Equatable, Sendable {
-  enum Failure: Error, Equatable, Sendable {
-    case malformed
-    /// More output than announced.
-    case tooMuchOutput
-    case badChecksum
-  }
-
   private enum Stage: Equatable, Sendable {
     case header
     case blockHeader
@@ -43,7 +36,7 @@ struct Inflate: Equatable, Sendable {
   var hasEnded: Bool { stage == .ended }
 
   /// Receives a piece and returns what can be decompressed so far. Bytes after the end are ignored.
-  mutating func receive(_ piece: some Collection<UInt8>) throws(Failure) -> [UInt8] {
+  mutating func receive(_ piece: some Collection<UInt8>) throws(LoaderFailure) -> [UInt8] {
     input.removeFirst(position)
     position = 0
     input += piece
@@ -57,12 +50,12 @@ struct Inflate: Equatable, Sendable {
   }
 
   /// Decodes as far as the input reaches; returns false if it needs more, or nothing is left to do.
-  private mutating func advance() throws(Failure) -> Bool {
+  private mutating func advance() throws(LoaderFailure) -> Bool {
     switch stage {
     case .header:
       guard let header = peek(16) else { return false }
       let (method, flags) = (header & 0xFF, header >> 8)
-      guard method & 0x0F == 8, (method << 8 | flags) % 31 == 0, flags & 0x20 == 0 else { throw .malformed }
+      guard method & 0x0F == 8, (method << 8 | flags) % 31 == 0, flags & 0x20 == 0 else { throw .inflate }
       skip(16)
       stage = .blockHeader
     case .blockHeader:
@@ -81,36 +74,36 @@ struct Inflate: Equatable, Sendable {
     return true
   }
 
-  private mutating func readBlockHeader() throws(Failure) -> Bool {
+  private mutating func readBlockHeader() throws(LoaderFailure) -> Bool {
     guard let header = read(3) else { return false }
     isLastBlock = header & 1 == 1
     switch header >> 1 {
     case 0:
       skip(bitCount & 7)
       guard let lengths = read(32) else { return false }
-      guard lengths & 0xFFFF == ~lengths >> 16 & 0xFFFF else { throw .malformed }
+      guard lengths & 0xFFFF == ~lengths >> 16 & 0xFFFF else { throw .inflate }
       stage = .stored(left: Int(lengths & 0xFFFF))
     case 1:
       stage = .coded(literals: DeflateTables.fixedLiterals, distances: DeflateTables.fixedDistances)
     case 2:
       return try readCodes()
     case _:
-      throw .malformed
+      throw .inflate
     }
     return true
   }
 
   /// Reads the two codes of a dynamic block. Source: RFC 1951, 3.2.7.
-  private mutating func readCodes() throws(Failure) -> Bool {
+  private mutating func readCodes() throws(LoaderFailure) -> Bool {
     guard let counts = read(14) else { return false }
     let (literals, distances) = (Int(counts & 31) + 257, Int(counts >> 5 & 31) + 1)
-    guard literals <= 286, distances <= 30 else { throw .malformed }
+    guard literals <= 286, distances <= 30 else { throw .inflate }
     var lengths = [UInt8](repeating: 0, count: 19)
     for index in 0..<Int(counts >> 10) + 4 {
       guard let length = read(3) else { return false }
       lengths[DeflateTables.lengthOrder[index]] = UInt8(length)
     }
-    guard let code = HuffmanTable(lengths: lengths[...]) else { throw .malformed }
+    guard let code = HuffmanTable(lengths: lengths[...]) else { throw .inflate }
     lengths = []
     while lengths.count < literals + distances {
       guard let symbol = try readSymbol(code) else { return false }
@@ -118,7 +111,7 @@ struct Inflate: Equatable, Sendable {
       switch symbol {
       case 0...15: (value, extraBits, base) = (UInt8(symbol), 0, 1)
       case 16:
-        guard let last = lengths.last else { throw .malformed }
+        guard let last = lengths.last else { throw .inflate }
         (value, extraBits, base) = (last, 2, 3)
       case 17: (value, extraBits, base) = (0, 3, 3)
       case _: (value, extraBits, base) = (0, 7, 11)
@@ -129,12 +122,12 @@ struct Inflate: Equatable, Sendable {
     guard lengths.count == literals + distances, lengths[256] != 0,
       let literalTable = HuffmanTable(lengths: lengths[..<literals]),
       let distanceTable = HuffmanTable(lengths: lengths[literals...])
-    else { throw .malformed }
+    else { throw .inflate }
     stage = .coded(literals: literalTable, distances: distanceTable)
     return true
   }
 
-  private mutating func copyStored(_ left: Int) throws(Failure) -> Bool {
+  private mutating func copyStored(_ left: Int) throws(LoaderFailure) -> Bool {
     var left = left
     while left > 0, bitCount >= 8 {
       try append(UInt8(truncatingIfNeeded: bits))
@@ -142,7 +135,7 @@ struct Inflate: Equatable, Sendable {
       left -= 1
     }
     let count = min(left, input.count - position)
-    guard count <= outputLimitBytes - outputCount else { throw .tooMuchOutput }
+    guard count <= outputLimitBytes - outputCount else { throw .tooMuchData }
     output += input[position..<position + count]
     outputCount += count
     position += count
@@ -155,7 +148,7 @@ struct Inflate: Equatable, Sendable {
 
   private mutating func decodeSymbols(
     _ literals: HuffmanTable, _ distances: HuffmanTable
-  ) throws(Failure) -> Bool {
+  ) throws(LoaderFailure) -> Bool {
     while true {
       let start = (position, bits, bitCount)
       guard let symbol = try readSymbol(literals) else {
@@ -168,13 +161,13 @@ struct Inflate: Equatable, Sendable {
         stage = afterBlock
         return true
       } else {
-        guard symbol - 257 < DeflateTables.lengths.count else { throw .malformed }
+        guard symbol - 257 < DeflateTables.lengths.count else { throw .inflate }
         let length = DeflateTables.lengths[symbol - 257]
         guard let extra = read(length.extraBits), let slot = try readSymbol(distances) else {
           (position, bits, bitCount) = start
           return false
         }
-        guard slot < DeflateTables.distances.count else { throw .malformed }
+        guard slot < DeflateTables.distances.count else { throw .inflate }
         let distance = DeflateTables.distances[slot]
         guard let further = read(distance.extraBits) else {
           (position, bits, bitCount) = start
@@ -185,36 +178,36 @@ struct Inflate: Equatable, Sendable {
     }
   }
 
-  private mutating func append(_ byte: UInt8) throws(Failure) {
-    guard outputCount < outputLimitBytes else { throw .tooMuchOutput }
+  private mutating func append(_ byte: UInt8) throws(LoaderFailure) {
+    guard outputCount < outputLimitBytes else { throw .tooMuchData }
     output.append(byte)
     outputCount += 1
   }
 
-  private mutating func copy(_ count: Int, from distance: Int) throws(Failure) {
-    guard distance <= output.count, distance <= Self.windowBytes else { throw .malformed }
-    guard count <= outputLimitBytes - outputCount else { throw .tooMuchOutput }
+  private mutating func copy(_ count: Int, from distance: Int) throws(LoaderFailure) {
+    guard distance <= output.count, distance <= Self.windowBytes else { throw .inflate }
+    guard count <= outputLimitBytes - outputCount else { throw .tooMuchData }
     let start = output.count - distance
     for index in 0..<count { output.append(output[start + index]) }
     outputCount += count
   }
 
   /// Compares the checksum after the last block, if it is complete.
-  private mutating func finish() throws(Failure) {
+  private mutating func finish() throws(LoaderFailure) {
     let odd = bitCount & 7
     guard let bytes = peek(odd + 32) else { return }
     let expected = UInt32(truncatingIfNeeded: bytes >> UInt64(odd)).byteSwapped
-    guard expected == checksum.value else { throw .badChecksum }
+    guard expected == checksum.value else { throw .inflate }
     skip(odd + 32)
     stage = .ended
   }
 
   // MARK: Bits
 
-  private mutating func readSymbol(_ table: HuffmanTable) throws(Failure) -> Int? {
+  private mutating func readSymbol(_ table: HuffmanTable) throws(LoaderFailure) -> Int? {
     refill()
     guard let found = table.symbol(in: bits), found.lengthBits <= bitCount else {
-      if bitCount >= HuffmanTable.lengthLimitBits { throw .malformed }
+      if bitCount >= HuffmanTable.lengthLimitBits { throw .inflate }
       return nil
     }
     skip(found.lengthBits)

@@ -1,3 +1,5 @@
+package import SerialLink
+
 /// Faults of flashing: what a loader, its flash or its supply does wrong. One line of text, such as
 /// `md5,checksum@3+,unplug@12`; `off` for none.
 package struct LoaderFaults: Equatable, Sendable {
@@ -56,12 +58,12 @@ extension LoaderFaults: CustomStringConvertible {
       separator: ", ")
 
   /// Parses a spec.
-  /// - Throws: `FaultSpecError` for the first invalid part.
-  package init(parsing text: String) throws(FaultSpecError) {
+  /// - Throws: `Failure` for the first invalid part.
+  package init(parsing text: String) throws(Failure) {
     self.init()
     if text == "off" { return }
     guard text.utf8.count <= Self.lengthLimitBytes else {
-      throw FaultSpecError(text, "longer than \(Self.lengthLimitBytes) bytes")
+      throw Failure(inFaults: text, "longer than \(Self.lengthLimitBytes) bytes")
     }
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let pieces = part.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
@@ -70,11 +72,11 @@ extension LoaderFaults: CustomStringConvertible {
         continue
       }
       guard pieces.count == 2, let event = Event(rawValue: String(pieces[0])), events[event] == nil else {
-        throw FaultSpecError(part, "a fault of flashing is one of \(Self.forms), each once")
+        throw Failure(inFaults: part, "a fault of flashing is one of \(Self.forms), each once")
       }
       let isLasting = pieces[1].hasSuffix("+")
       guard let number = UInt64(isLasting ? pieces[1].dropLast() : pieces[1]), number > 0 else {
-        throw FaultSpecError(part, "N is a number from 1 on")
+        throw Failure(inFaults: part, "N is a number from 1 on")
       }
       events[event] = Place(number: number, isLasting: isLasting)
     }

@@ -106,14 +106,10 @@ extension LoaderMachine {
   private mutating func decompress(
     _ payload: ArraySlice<UInt8>, with inflate: inout Inflate, into write: inout FlashWrite
   ) {
-    do throws(Inflate.Failure) {
+    do throws(LoaderFailure) {
       store(try inflate.receive(payload), in: &write)
     } catch {
-      deferredFailure =
-        switch error {
-        case .malformed, .badChecksum: .inflate
-        case .tooMuchOutput: .tooMuchData
-        }
+      deferredFailure = error
     }
   }
 

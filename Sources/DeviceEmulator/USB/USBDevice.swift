@@ -23,7 +23,7 @@ package struct USBDevice: Equatable, Sendable {
     /// `USBPersonality.keepsOutputWhileClosed`.
     case notice(HostPresence)
     /// Close the connection.
-    case fail(USBIPError)
+    case fail(Failure)
   }
 
   enum State: Equatable, Sendable {
@@ -67,7 +67,7 @@ package struct USBDevice: Equatable, Sendable {
   package mutating func receive(_ bytes: [UInt8]) {
     guard state != .failed else { return }
     decoder.append(bytes)
-    do throws(USBIPError) {
+    do throws(Failure) {
       while let request = try decoder.next() {
         switch request {
         case .submit(let transfer): try submit(transfer)
@@ -121,11 +121,13 @@ package struct USBDevice: Equatable, Sendable {
 
   // MARK: Transfers
 
-  private mutating func submit(_ transfer: USBTransfer) throws(USBIPError) {
-    guard pending.insert(transfer.sequence).inserted else { throw .repeatedSequence(transfer.sequence) }
+  private mutating func submit(_ transfer: USBTransfer) throws(Failure) {
+    guard pending.insert(transfer.sequence).inserted else {
+      throw Failure(ofUSBIP: "sequence number \(transfer.sequence) is in use")
+    }
     pendingBytes += transfer.data.count
     guard pending.count <= Self.pendingLimit, pendingBytes <= Self.pendingBytesLimit else {
-      throw .tooManyTransfers
+      throw Failure(ofUSBIP: "too many pending transfers")
     }
     switch (transfer.endpoint, transfer.isIn) {
     case (0, _): control(transfer)

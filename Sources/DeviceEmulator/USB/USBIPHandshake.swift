@@ -1,3 +1,5 @@
+import SerialLink
+
 /// The first message of a USB/IP connection: the list of devices, or the import of one.
 ///
 /// Input: `receive`; the driver carries out `nextAction` and, after an import, passes `rest` to the
@@ -9,7 +11,7 @@ struct USBIPHandshake: Equatable, Sendable {
     /// Answer with the device that has this bus id.
     case importDevice(busID: String)
     /// Close.
-    case fail(USBIPError)
+    case fail(Failure)
   }
 
   private static let listBytes = 8
@@ -27,7 +29,10 @@ struct USBIPHandshake: Equatable, Sendable {
     bytes += new
     guard bytes.count >= Self.listBytes else { return nil }
     let reader = BigEndianReader(bytes[...])
-    guard reader.u16(at: 0) == USBIP.version else { return end(.fail(.version(reader.u16(at: 0)))) }
+    guard reader.u16(at: 0) == USBIP.version else {
+      let reason = "USB/IP version \(reader.u16(at: 0)) is not 273 (0x0111)"
+      return end(.fail(Failure(ofUSBIP: reason)))
+    }
     switch reader.u16(at: 2) {
     case USBIP.Code.requestList: return end(.list)
     case USBIP.Code.requestImport:
@@ -35,7 +40,7 @@ struct USBIPHandshake: Equatable, Sendable {
       let name = bytes[Self.listBytes..<Self.importBytes].prefix { $0 != 0 }
       rest = Array(bytes[Self.importBytes...])
       return end(.importDevice(busID: String(decoding: name, as: UTF8.self)))
-    case let code: return end(.fail(.code(code)))
+    case let code: return end(.fail(Failure(ofUSBIP: "unknown USB/IP message \(code)")))
     }
   }
 

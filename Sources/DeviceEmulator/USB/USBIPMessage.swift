@@ -1,3 +1,5 @@
+import SerialLink
+
 /// The messages of USB/IP, protocol version 1.1.1, which carries USB transfers over a stream.
 /// Integers are big-endian, except in a setup packet. Source: Linux,
 /// Documentation/usb/usbip_protocol.rst.
@@ -34,36 +36,10 @@ package enum USBIP {
   }
 }
 
-/// Why a USB/IP connection cannot continue: the peer has sent something that is not USB/IP, or is
-/// beyond a limit.
-package enum USBIPError: Error, Equatable, Sendable, CustomStringConvertible {
-  case version(UInt16)
-  case code(UInt16)
-  case command(UInt32)
-  case direction(UInt32)
-  case endpoint(UInt32)
-  case length(Int32)
-  case isochronous(Int32)
-  /// A request for another device than the imported one, by its id.
-  case foreignDevice(UInt32)
-  /// A sequence number that is still in use.
-  case repeatedSequence(UInt32)
-  case tooManyTransfers
-
-  package var description: String {
-    switch self {
-    case .version(let seen): "USB/IP version \(seen) is not 273 (0x0111)"
-    case .code(let seen): "unknown USB/IP message \(seen)"
-    case .command(let seen): "unknown USB/IP command \(seen)"
-    case .direction(let seen): "direction \(seen) is neither 0 nor 1"
-    case .endpoint(let seen): "endpoint \(seen) is above 15"
-    case .length(let seen): "a transfer of \(seen) bytes; the limit is \(USBIP.transferLimitBytes)"
-    case .isochronous(let seen): "\(seen) isochronous packets; the device has no such endpoint"
-    case .foreignDevice(let seen): "a request for device \(seen), which is not the imported one"
-    case .repeatedSequence(let seen): "sequence number \(seen) is in use"
-    case .tooManyTransfers: "too many pending transfers"
-    }
-  }
+extension Failure {
+  /// The peer has sent something that is not USB/IP, or is beyond a limit: the connection cannot
+  /// continue.
+  init(ofUSBIP message: String) { self.init(.linkLost, message) }
 }
 
 /// A request on an imported device.
@@ -115,25 +91,33 @@ struct USBIPDecoder: Equatable, Sendable {
 
   /// The next complete request; nil if there is none. After an error the stream has no boundaries
   /// any more.
-  mutating func next() throws(USBIPError) -> USBIPRequest? {
+  mutating func next() throws(Failure) -> USBIPRequest? {
     guard buffer.count - offset >= USBIP.headerBytes else { return nil }
     let header = BigEndianReader(buffer[offset..<offset + USBIP.headerBytes])
     let sequence = header.u32(at: 4)
-    guard header.u32(at: 8) == deviceID else { throw .foreignDevice(header.u32(at: 8)) }
+    guard header.u32(at: 8) == deviceID else {
+      throw Failure(ofUSBIP: "a request for device \(header.u32(at: 8)), which is not the imported one")
+    }
     switch header.u32(at: 0) {
     case 1: break
     case 2:
       offset += USBIP.headerBytes
       return .unlink(sequence: sequence, target: header.u32(at: 20))
-    case let command: throw .command(command)
+    case let command: throw Failure(ofUSBIP: "unknown USB/IP command \(command)")
     }
     let direction = header.u32(at: 12)
-    guard direction <= 1 else { throw .direction(direction) }
-    guard header.u32(at: 16) <= 15 else { throw .endpoint(header.u32(at: 16)) }
+    guard direction <= 1 else { throw Failure(ofUSBIP: "direction \(direction) is neither 0 nor 1") }
+    guard header.u32(at: 16) <= 15 else {
+      throw Failure(ofUSBIP: "endpoint \(header.u32(at: 16)) is above 15")
+    }
     let length = Int32(bitPattern: header.u32(at: 24))
-    guard 0...USBIP.transferLimitBytes ~= Int(length) else { throw .length(length) }
+    guard 0...USBIP.transferLimitBytes ~= Int(length) else {
+      throw Failure(ofUSBIP: "a transfer of \(length) bytes; the limit is \(USBIP.transferLimitBytes)")
+    }
     let packets = Int32(bitPattern: header.u32(at: 32))
-    guard packets == 0 || packets == -1 else { throw .isochronous(packets) }
+    guard packets == 0 || packets == -1 else {
+      throw Failure(ofUSBIP: "\(packets) isochronous packets; the device has no such endpoint")
+    }
     let dataBytes = direction == 0 ? Int(length) : 0
     guard buffer.count - offset - USBIP.headerBytes >= dataBytes else { return nil }
     let start = offset + USBIP.headerBytes

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import SerialLink
 import Synchronization
 
 /// Sends single requests to backends: over TLS with a verified certificate, or in plain text on
@@ -68,7 +69,7 @@ final class CallbackClient: Sendable {
       .whenComplete { contents in
         switch contents {
         case .failure(let error):
-          if let failure = error as? GatewayFailure, let purpose = request.secret?.purpose {
+          if let failure = error as? Failure, let purpose = request.secret?.purpose {
             self.warn("cannot \(purpose): \(failure)")
           }
           answer.fail(error)

@@ -1,7 +1,7 @@
 #if Gateway
 import Foundation
 import NIOCore
-import SerialLink
+package import SerialLink
 
 /// The certificates of a gateway, made by the program `openssl`: an authority that senders trust,
 /// and the server's certificate. Files are replaced one by one, and the key stays, so that they
@@ -17,13 +17,13 @@ package enum Certificates {
   /// Makes what is missing of authority and key, and a server's certificate.
   ///
   /// - Parameter names: its addresses and host names; nil: those of the present one.
-  package static func make(in folder: GatewayFolder, names: [String]?) async throws(GatewayFailure) {
+  package static func make(in folder: GatewayFolder, names: [String]?) async throws(Failure) {
     guard names?.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isNameCharacter) }) ?? true else {
-      throw GatewayFailure(.usage, "a name of the certificate is neither an address nor a host name")
+      throw Failure(.usage, "a name of the certificate is neither an address nor a host name")
     }
     if !exists(folder.authority) { try await makeAuthority(in: folder) }
     guard exists(folder.authorityKey) else {
-      throw GatewayFailure(
+      throw Failure(
         .unfitEnvironment, "\(folder.authorityKey) is missing",
         remedy: "put it there, run notibot-gateway init --renew, and keep it elsewhere again")
     }
@@ -49,7 +49,7 @@ package enum Certificates {
     return await process.exitCode(within: limit) != 2
   }
 
-  private static func makeAuthority(in folder: GatewayFolder) async throws(GatewayFailure) {
+  private static func makeAuthority(in folder: GatewayFolder) async throws(Failure) {
     try await makeKey(folder.authorityKey)
     try await write(
       to: folder.authority,
@@ -60,7 +60,7 @@ package enum Certificates {
       ])
   }
 
-  private static func makeKey(_ path: String) async throws(GatewayFailure) {
+  private static func makeKey(_ path: String) async throws(Failure) {
     try await write(to: path, ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])
   }
 
@@ -90,7 +90,7 @@ package enum Certificates {
   }
 
   /// Writes to a file what a run of `openssl` prints, which is less than a pipe holds.
-  private static func write(to path: String, _ arguments: [String]) async throws(GatewayFailure) {
+  private static func write(to path: String, _ arguments: [String]) async throws(Failure) {
     let pipe = Pipe()
     let process: TiedProcess
     do {
@@ -98,7 +98,7 @@ package enum Certificates {
         "/usr/bin/env", arguments: ["openssl"] + arguments,
         output: pipe.fileHandleForWriting.fileDescriptor)
     } catch {
-      throw GatewayFailure(error)
+      throw Failure(error)
     }
     switch await process.exitCode(within: limit) {
     case 0: break
@@ -114,8 +114,8 @@ package enum Certificates {
     try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: path)
   }
 
-  private static func openssl(_ problem: String) -> GatewayFailure {
-    GatewayFailure(
+  private static func openssl(_ problem: String) -> Failure {
+    Failure(
       .unfitEnvironment, "the program openssl \(problem)", remedy: "install openssl 3.0 or newer")
   }
 }

@@ -1,7 +1,7 @@
 #if Gateway
 import Foundation
 package import GatewayRules
-import SerialLink
+package import SerialLink
 
 /// The folder of a gateway: configuration, keys, tables. Others must not read it.
 package struct GatewayFolder: Hashable, Sendable {
@@ -36,42 +36,42 @@ package struct GatewayFolder: Hashable, Sendable {
   package var socket: String { file("gateway.sock") }
 
   /// Creates the folder with mode 0700, or checks that it has no wider one.
-  package func prepare() throws(GatewayFailure) {
+  package func prepare() throws(Failure) {
     do {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw GatewayFailure(.noPermission, "cannot create the folder \(path): \(error.localizedDescription)")
+      throw Failure(.noPermission, "cannot create the folder \(path): \(error.localizedDescription)")
     }
     try PrivateFile.checkMode(of: path)
   }
 
   /// Throws unless the folder exists, is ours and is closed to others.
-  package func check() throws(GatewayFailure) {
+  package func check() throws(Failure) {
     guard FileManager.default.fileExists(atPath: configuration) else {
-      throw GatewayFailure(.usage, "\(path) is not a gateway's folder", remedy: "run notibot-gateway init")
+      throw Failure(.usage, "\(path) is not a gateway's folder", remedy: "run notibot-gateway init")
     }
     try PrivateFile.checkMode(of: path)
     for name in [certificateKey, authorityKey, tokens, trust, registrations]
     where FileManager.default.fileExists(atPath: name) { try PrivateFile.checkMode(of: name) }
   }
 
-  package func readConfiguration() throws(GatewayFailure) -> GatewayConfiguration {
+  package func readConfiguration() throws(Failure) -> GatewayConfiguration {
     let bytes = try PrivateFile.read(configuration, limitBytes: GatewayConfiguration.fileLimitBytes)
     do {
       return try GatewayConfiguration(parsing: bytes)
     } catch {
-      throw GatewayFailure(.usage, "cannot read \(configuration): \(error)")
+      throw Failure(.usage, "cannot read \(configuration): \(error)")
     }
   }
 
   /// The profiles of the folder, in the order of their names.
-  package func readProfiles() throws(GatewayFailure) -> [TopicProfile] {
+  package func readProfiles() throws(Failure) -> [TopicProfile] {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: profiles)
     } catch {
-      throw GatewayFailure(.usage, "cannot read the folder \(profiles): \(error.localizedDescription)")
+      throw Failure(.usage, "cannot read the folder \(profiles): \(error.localizedDescription)")
     }
     var found: [TopicProfile] = []
     var owners: [String: String] = [:]
@@ -81,11 +81,11 @@ package struct GatewayFolder: Hashable, Sendable {
       do {
         found.append(try TopicProfile(parsing: bytes))
       } catch {
-        throw GatewayFailure(.usage, "cannot read \(file): \(error)")
+        throw Failure(.usage, "cannot read \(file): \(error)")
       }
       for topic in found.last?.topics ?? [] {
         guard let owner = owners.updateValue(name, forKey: topic) else { continue }
-        throw GatewayFailure(
+        throw Failure(
           .usage, "\(owner) and \(name) in \(profiles) are both for the topic '\(topic)'",
           remedy: "remove it from one of them")
       }

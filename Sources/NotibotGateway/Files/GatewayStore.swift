@@ -80,7 +80,7 @@ final class GatewayStore: Sendable {
   private let step: (@Sendable () -> Void)?
 
   /// Opens the file; creates it with mode 0600. Blocks.
-  init(path: String, step: (@Sendable () -> Void)?) throws(GatewayFailure) {
+  init(path: String, step: (@Sendable () -> Void)?) throws(Failure) {
     self.step = step
     self.path = path
     do {
@@ -96,20 +96,20 @@ final class GatewayStore: Sendable {
       try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
       isNew = try queue.write { try Self.prepare($0) }
       files = Mutex(try DatabaseFiles(named: path, operation: "open"))
-    } catch let failure as GatewayFailure {
+    } catch let failure as Failure {
       throw failure
     } catch {
-      throw GatewayFailure(Self.failure(error, path, "open"))
+      throw Failure(Self.failure(error, path, "open"))
     }
   }
 
   /// SQLite would wait at a FIFO. Behind a symbolic link it can make the file.
-  private static func checkKind(_ path: String) throws(GatewayFailure) {
-    do throws(RegularFile.Problem) {
+  private static func checkKind(_ path: String) throws(Failure) {
+    do throws(Failure) {
       close(try RegularFile.open(path))
     } catch {
-      guard error != .system(errno: ENOENT) else { return }
-      throw GatewayFailure(.usage, "cannot open \(path): \(error)")
+      guard access(path, F_OK) == 0 || errno != ENOENT else { return }
+      throw Failure(.usage, "cannot open \(path): \(error.message)")
     }
   }
 
@@ -120,7 +120,7 @@ final class GatewayStore: Sendable {
     let objects = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
     let isOwn = application == applicationID && (1...Self.version).contains(version)
     guard isOwn || application == 0 && version == 0 && objects == 0 else {
-      throw GatewayFailure(.usage, "cannot use \(path): it is not a gateway's file of this version")
+      throw Failure(.usage, "cannot use \(path): it is not a gateway's file of this version")
     }
   }
 

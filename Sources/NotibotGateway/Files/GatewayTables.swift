@@ -1,7 +1,7 @@
 #if Gateway
 import Foundation
 package import GatewayRules
-import SerialLink
+package import SerialLink
 
 /// The small tables that commands write and a running gateway reads again when they change.
 package enum GatewayTables {
@@ -16,9 +16,9 @@ package enum GatewayTables {
   /// What a check has found; nil: a table is the same.
   struct Changes: Sendable {
     var versions: Versions
-    var tokens: Result<DeviceTokens, GatewayFailure>?
-    var trust: Result<[TrustedKey], GatewayFailure>?
-    var mutes: Result<[Mute], GatewayFailure>?
+    var tokens: Result<DeviceTokens, Failure>?
+    var trust: Result<[TrustedKey], Failure>?
+    var mutes: Result<[Mute], Failure>?
   }
 
   /// Reads the tables that are not of these versions. Blocks, 10 to 20 µs without a change; inotify
@@ -32,38 +32,38 @@ package enum GatewayTables {
   }
 
   private static func changed<Table>(
-    _ path: String, _ versions: inout Versions, _ read: (String) throws(GatewayFailure) -> Table
-  ) -> Result<Table, GatewayFailure>? {
+    _ path: String, _ versions: inout Versions, _ read: (String) throws(Failure) -> Table
+  ) -> Result<Table, Failure>? {
     let found = PrivateFile.Version(of: path)
     let known = versions.loaded.updateValue(found, forKey: path)
     guard found != known else { return nil }
     // One that was there and is not: deleted, not empty.
     guard !found.isMissing || known == nil else {
-      return .failure(GatewayFailure(.usage, "cannot read \(path): it is missing"))
+      return .failure(Failure(.usage, "cannot read \(path): it is missing"))
     }
-    return Result { () throws(GatewayFailure) in try read(path) }
+    return Result { () throws(Failure) in try read(path) }
   }
 
-  private static func rows(_ path: String) throws(GatewayFailure) -> [JSONValue] {
+  private static func rows(_ path: String) throws(Failure) -> [JSONValue] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let bytes = try PrivateFile.read(path, limitBytes: limitBytes)
     guard let rows = (try? JSONValue(parsing: bytes, limitBytes: limitBytes))?.array else {
-      throw GatewayFailure(.usage, "cannot read \(path): it is not a JSON array")
+      throw Failure(.usage, "cannot read \(path): it is not a JSON array")
     }
     return rows
   }
 
-  private static func write(_ rows: [JSONValue], to path: String) throws(GatewayFailure) {
+  private static func write(_ rows: [JSONValue], to path: String) throws(Failure) {
     try PrivateFile.write("[" + rows.map(\.line).joined(separator: ",\n ") + "]\n", to: path)
   }
 
-  private static func bad(_ path: String) -> GatewayFailure {
-    GatewayFailure(.usage, "cannot read \(path): a row is not valid")
+  private static func bad(_ path: String) -> Failure {
+    Failure(.usage, "cannot read \(path): a row is not valid")
   }
 
   // MARK: Device tokens
 
-  package static func readTokens(_ path: String) throws(GatewayFailure) -> DeviceTokens {
+  package static func readTokens(_ path: String) throws(Failure) -> DeviceTokens {
     var tokens = DeviceTokens()
     for row in try rows(path) {
       guard let digest = bytes(row["digest"], count: 32), let topic = row["topic"]?.string,
@@ -77,7 +77,7 @@ package enum GatewayTables {
     return tokens
   }
 
-  package static func write(_ tokens: DeviceTokens, to path: String) throws(GatewayFailure) {
+  package static func write(_ tokens: DeviceTokens, to path: String) throws(Failure) {
     let rows = tokens.all.map { token in
       var row: [String: JSONValue] = [
         "digest": .string(hexText(token.digest)), "topic": .string(token.topic),
@@ -91,7 +91,7 @@ package enum GatewayTables {
 
   // MARK: Trusted keys
 
-  package static func readTrust(_ path: String) throws(GatewayFailure) -> [TrustedKey] {
+  package static func readTrust(_ path: String) throws(Failure) -> [TrustedKey] {
     var keys: [TrustedKey] = []
     for row in try rows(path) {
       guard let team = row["team"]?.string, let keyID = row["keyID"]?.string,
@@ -103,7 +103,7 @@ package enum GatewayTables {
     return keys
   }
 
-  package static func write(_ keys: [TrustedKey], to path: String) throws(GatewayFailure) {
+  package static func write(_ keys: [TrustedKey], to path: String) throws(Failure) {
     let rows = keys.map { key in
       JSONValue.object([
         "team": .string(key.teamID), "keyID": .string(key.keyID),
@@ -115,7 +115,7 @@ package enum GatewayTables {
 
   // MARK: Mutes
 
-  package static func readMutes(_ path: String) throws(GatewayFailure) -> [Mute] {
+  package static func readMutes(_ path: String) throws(Failure) -> [Mute] {
     var mutes: [Mute] = []
     for row in try rows(path) {
       guard let topic = row["topic"]?.string else { throw bad(path) }
@@ -128,7 +128,7 @@ package enum GatewayTables {
     return mutes
   }
 
-  package static func write(_ mutes: [Mute], to path: String) throws(GatewayFailure) {
+  package static func write(_ mutes: [Mute], to path: String) throws(Failure) {
     let rows = mutes.map { mute in
       var row: [String: JSONValue] = ["topic": .string(mute.topic)]
       row["thread"] = mute.thread.map { .string($0) }
@@ -144,7 +144,7 @@ package enum GatewayTables {
   /// The registrations with the state of their tokens.
   package static func readRegistrations(
     _ path: String, tokens: DeviceTokens
-  ) throws(GatewayFailure) -> [Registration] {
+  ) throws(Failure) -> [Registration] {
     var registrations: [Registration] = []
     for row in try rows(path) {
       guard let name = row["name"]?.string, let kind = row["as"]?.string.flatMap(Registration.Kind.init),
@@ -162,10 +162,10 @@ package enum GatewayTables {
   }
 
   /// Adds a registration. `url` is the address as the user wrote it.
-  package static func add(_ registration: Registration, url: String, to path: String) throws(GatewayFailure) {
+  package static func add(_ registration: Registration, url: String, to path: String) throws(Failure) {
     var rows = try rows(path)
     guard rows.count < RegistrationMachine.limit else {
-      throw GatewayFailure(.usage, "there are \(RegistrationMachine.limit) registrations already")
+      throw Failure(.usage, "there are \(RegistrationMachine.limit) registrations already")
     }
     var row: [String: JSONValue] = [
       "name": .string(registration.name), "as": .string(registration.kind.rawValue), "url": .string(url),

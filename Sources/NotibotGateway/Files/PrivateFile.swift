@@ -1,27 +1,27 @@
 #if Gateway
 import Foundation
-import SerialLink
+package import SerialLink
 
 /// Files that only their owner reads.
 package enum PrivateFile {
   /// Throws if others can read or write it.
-  package static func checkMode(of path: String) throws(GatewayFailure) {
+  package static func checkMode(of path: String) throws(Failure) {
     var status = stat()
     guard stat(path, &status) == 0 else {
-      throw GatewayFailure(.unfitEnvironment, "cannot open \(path): \(String(cString: strerror(errno)))")
+      throw Failure(.unfitEnvironment, "cannot open \(path): \(String(cString: strerror(errno)))")
     }
     guard status.st_mode & 0o077 == 0 else {
-      throw GatewayFailure(
+      throw Failure(
         .noPermission, "others can read or change \(path)", remedy: "run chmod go= \(path)")
     }
   }
 
   /// All bytes of a regular file. Blocks.
-  package static func read(_ path: String, limitBytes: Int) throws(GatewayFailure) -> [UInt8] {
-    do throws(RegularFile.Problem) {
+  package static func read(_ path: String, limitBytes: Int) throws(Failure) -> [UInt8] {
+    do throws(Failure) {
       return try RegularFile.read(path, limitBytes: limitBytes)
     } catch {
-      throw GatewayFailure(.usage, "cannot read \(path): \(error)")
+      throw Failure(.usage, "cannot read \(path): \(error.message)")
     }
   }
 
@@ -30,25 +30,21 @@ package enum PrivateFile {
 
   /// The text of a file that only its owner can read, without white space around it; it is sent in
   /// a header or used as a key.
-  static func secret(_ path: String) throws(GatewayFailure) -> [UInt8] {
+  static func secret(_ path: String) throws(Failure) -> [UInt8] {
     try checkMode(of: path)
     let bytes = try read(path, limitBytes: secretLimitBytes)
     let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
     let secret = Array(bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     guard !secret.isEmpty, secret.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-      throw GatewayFailure(.usage, "\(path) does not hold one line of ASCII")
+      throw Failure(.usage, "\(path) does not hold one line of ASCII")
     }
     return secret
   }
 
   /// Replaces a file with mode 0600, completely or not at all; it is on the disk on return. What
   /// root writes into the folder of a service can be read by the service.
-  package static func write(_ text: String, to path: String) throws(GatewayFailure) {
-    do throws(FileError) {
-      try WholeFile.write(text.utf8, to: path, mode: 0o600, owner: .folder)
-    } catch {
-      throw GatewayFailure(error)
-    }
+  package static func write(_ text: String, to path: String) throws(Failure) {
+    try WholeFile.write(text.utf8, to: path, mode: 0o600, owner: .folder)
   }
 
   /// What changes when a file is replaced: its number, size and time.

@@ -12,7 +12,7 @@ actor CertificateKeeper {
   private struct Found {
     var versions: [PrivateFile.Version]
     /// nil: nothing has changed.
-    var content: Result<Content, GatewayFailure>?
+    var content: Result<Content, Failure>?
   }
 
   private struct Content {
@@ -43,14 +43,14 @@ actor CertificateKeeper {
   /// Reads the files, and renews the certificate if that is due. Throws if it cannot be used.
   static func open(
     _ folder: GatewayFolder, eventLoop: any EventLoop, warn: @escaping @Sendable (String) -> Void
-  ) async throws(GatewayFailure) -> CertificateKeeper {
+  ) async throws(Failure) -> CertificateKeeper {
     let found = await look(folder, since: [])
-    guard let content = found.content else { throw GatewayFailure(.unfitEnvironment, "no certificate") }
+    guard let content = found.content else { throw Failure(.unfitEnvironment, "no certificate") }
     let keeper: CertificateKeeper
-    do throws(GatewayFailure) {
+    do throws(Failure) {
       keeper = CertificateKeeper(folder, eventLoop, try content.get(), found.versions, warn)
     } catch {
-      throw GatewayFailure(error.kind, error.message, remedy: "run notibot-gateway init --renew")
+      throw Failure(error.kind, error.message, remedy: "run notibot-gateway init --renew")
     }
     await keeper.begin()
     return keeper
@@ -136,8 +136,8 @@ actor CertificateKeeper {
 
   // MARK: Files
 
-  private static func renew(_ folder: GatewayFolder) async -> GatewayFailure? {
-    do throws(GatewayFailure) {
+  private static func renew(_ folder: GatewayFolder) async -> Failure? {
+    do throws(Failure) {
       try await Certificates.make(in: folder, names: nil)
       return nil
     } catch {
@@ -150,7 +150,7 @@ actor CertificateKeeper {
     let files = [folder.certificate, folder.certificateKey, folder.authority, folder.authorityKey]
     let versions = (try? await pool.runIfActive { files.map { PrivateFile.Version(of: $0) } }) ?? former
     guard versions != former else { return Found(versions: former) }
-    let found = try? await pool.runIfActive { Result { () throws(GatewayFailure) in try read(folder) } }
+    let found = try? await pool.runIfActive { Result { () throws(Failure) in try read(folder) } }
     guard case .success(var content)? = found, content.files.authority != nil else {
       return Found(versions: versions, content: found)
     }
@@ -159,7 +159,7 @@ actor CertificateKeeper {
   }
 
   /// Blocks.
-  private static func read(_ folder: GatewayFolder) throws(GatewayFailure) -> Content {
+  private static func read(_ folder: GatewayFolder) throws(Failure) -> Content {
     let certificate = try PrivateFile.read(folder.certificate, limitBytes: certificateLimitBytes)
     let key = try PrivateFile.read(folder.certificateKey, limitBytes: certificateLimitBytes)
     // Without one, or with another one, the certificate is its user's to replace.
@@ -178,7 +178,7 @@ actor CertificateKeeper {
         context: try NIOSSLContext(configuration: tls),
         files: CertificateMachine.Files(server: term(of: server), authority: authority.map(term)))
     } catch {
-      throw GatewayFailure(
+      throw Failure(
         .unfitEnvironment, "cannot use \(folder.certificate) with \(folder.certificateKey): \(error)")
     }
   }

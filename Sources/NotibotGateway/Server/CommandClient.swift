@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import SerialLink
+package import SerialLink
 
 /// Sends one request of a command to the running gateway, over its unix socket.
 package enum CommandClient {
@@ -12,17 +12,19 @@ package enum CommandClient {
   /// Time for an answer, without what the request itself waits for.
   private static let answerLimit = TimeAmount.seconds(30)
 
-  private struct Late: Error {}
-
   /// - Parameter waitSeconds: how long the gateway waits before it answers.
   package static func request(
     _ method: String, _ uri: String, body: [UInt8] = [], waitSeconds: Int64 = 0, to folder: GatewayFolder
-  ) async throws(GatewayFailure) -> (status: Int, body: String) {
+  ) async throws(Failure) -> (status: Int, body: String) {
     let group = MultiThreadedEventLoopGroup.singleton
     let answer = group.next().makePromise(of: HTTPAnswer.self)
     let limit = answerLimit + .seconds(waitSeconds)
-    let late = answer.futureResult.eventLoop.scheduleTask(in: limit) { answer.fail(Late()) }
-    defer { late.cancel() }
+    let late = Failure(
+      .noAnswer,
+      "the gateway at \(folder.socket) did not answer within \(limit.nanoseconds / 1_000_000_000) s",
+      remedy: "it is stopped or stuck; end it, and start it with notibot-gateway run")
+    let timer = answer.futureResult.eventLoop.scheduleTask(in: limit) { answer.fail(late) }
+    defer { timer.cancel() }
     do {
       let channel = try await ClientBootstrap(group: group)
         .channelInitializer { channel in
@@ -43,14 +45,11 @@ package enum CommandClient {
       let received = try await answer.futureResult.always { _ in channel.close(promise: nil) }.get()
       guard received.body.count < answerLimitBytes else { throw ChannelError.eof }
       return (received.status, String(decoding: received.body, as: UTF8.self))
-    } catch is Late {
-      throw GatewayFailure(
-        .noAnswer,
-        "the gateway at \(folder.socket) did not answer within \(limit.nanoseconds / 1_000_000_000) s",
-        remedy: "it is stopped or stuck; end it, and start it with notibot-gateway run")
+    } catch let failure as Failure {
+      throw failure
     } catch {
       answer.fail(error)
-      throw GatewayFailure(
+      throw Failure(
         .noAnswer, "no gateway answers at \(folder.socket)", remedy: "start it with notibot-gateway run")
     }
   }

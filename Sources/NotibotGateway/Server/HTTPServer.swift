@@ -26,7 +26,7 @@ final class HTTPServer: Sendable {
   }
 
   /// For scripts: publishing, health and metrics.
-  static func start(at place: GatewayRules.SocketPlace, service: GatewayService) async throws(GatewayFailure)
+  static func start(at place: GatewayRules.SocketPlace, service: GatewayService) async throws(Failure)
     -> HTTPServer
   {
     let connections = await service.makeTable("http")
@@ -36,7 +36,7 @@ final class HTTPServer: Sendable {
         .bind(host: place.host, port: place.port).get()
       return HTTPServer(listener: listener, connections: connections, socketPath: nil)
     } catch {
-      throw GatewayFailure(
+      throw Failure(
         listeningAt: place, error,
         remedy: "choose another address with 'http' in gateway.json, or null for none")
     }
@@ -44,15 +44,14 @@ final class HTTPServer: Sendable {
 
   /// For the commands of this program; the folder is closed to others. The outbox's lock proves
   /// that no other gateway uses the socket.
-  static func start(atSocket path: String, service: GatewayService) async throws(GatewayFailure) -> HTTPServer
-  {
+  static func start(atSocket path: String, service: GatewayService) async throws(Failure) -> HTTPServer {
     let connections = await service.makeTable("commands")
     do {
       let listener = try await bootstrap(service, connections, isCommands: true)
         .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
       return HTTPServer(listener: listener, connections: connections, socketPath: path)
     } catch {
-      throw GatewayFailure(.unfitEnvironment, "cannot listen on \(path): \(error)")
+      throw Failure(.unfitEnvironment, "cannot listen on \(path): \(error)")
     }
   }
 

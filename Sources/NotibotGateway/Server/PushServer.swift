@@ -28,7 +28,7 @@ final class PushServer: Sendable {
 
   static func start(
     at place: GatewayRules.SocketPlace, keeper: CertificateKeeper, service: GatewayService
-  ) async throws(GatewayFailure) -> PushServer {
+  ) async throws(Failure) -> PushServer {
     let connections = await service.makeTable("apns")
     let bootstrap = ServerBootstrap.pausing(on: service.eventLoop)
       .serverChannelOption(.backlog, value: 64)
@@ -43,7 +43,7 @@ final class PushServer: Sendable {
       let listener = try await bootstrap.bind(host: place.host, port: place.port).get()
       return PushServer(listener: listener, connections: connections)
     } catch {
-      throw GatewayFailure(
+      throw Failure(
         listeningAt: place, error, remedy: "choose another address with 'apns' in gateway.json")
     }
   }

@@ -2,6 +2,7 @@
 import GatewayRules
 import NIOCore
 import NIOPosix
+import SerialLink
 
 // Device tokens that backends get from the gateway.
 extension GatewayService {
@@ -11,14 +12,14 @@ extension GatewayService {
     guard !isStopping else { return }
     let folder = folder
     reader.runIfActive(eventLoop: eventLoop) {
-      Result { () throws(GatewayFailure) in
+      Result { () throws(Failure) in
         try GatewayTables.readRegistrations(
           folder.registrations, tokens: try GatewayTables.readTokens(folder.tokens))
       }
     }.whenSuccess { rows in self.assumeIsolated { $0.receive(rows) } }
   }
 
-  private func receive(_ rows: Result<[Registration], GatewayFailure>) {
+  private func receive(_ rows: Result<[Registration], Failure>) {
     switch rows {
     case .success(let rows):
       registrations.setRegistrations(rows, now: clock.now())

@@ -69,7 +69,7 @@ extension GatewayService {
     guard case .running(let waiting, _) = tableCheck else { return }
     tableCheck = .stalled
     report(
-      problem: GatewayFailure(.unfitEnvironment, "cannot read \(folder.path): it does not answer"),
+      problem: Failure(.unfitEnvironment, "cannot read \(folder.path): it does not answer"),
       of: folder.path
     )
     for work in waiting + drainNextWork() { work(self) }
@@ -81,7 +81,7 @@ extension GatewayService {
   }
 
   private func apply<Table>(
-    _ table: Result<Table, GatewayFailure>?, _ path: String, _ use: (Table) -> Void
+    _ table: Result<Table, Failure>?, _ path: String, _ use: (Table) -> Void
   ) {
     switch table {
     case nil: break
@@ -92,7 +92,7 @@ extension GatewayService {
     }
   }
 
-  private func report(problem: GatewayFailure, of path: String) {
+  private func report(problem: Failure, of path: String) {
     if tableProblems[path] == nil { warn("\(problem); its last content stays in use") }
     tableProblems[path] = problem.description
   }

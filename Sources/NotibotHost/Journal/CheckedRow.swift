@@ -1,25 +1,20 @@
 import Foundation
 import GRDB
+import SerialLink
 
-/// Why a row is invalid.
-struct BadRow: Error, CustomStringConvertible {
-  var row: String
-  var column: String
+extension Failure {
+  /// A row is invalid.
+  init(row: String, column: String) {
+    self.init(.unfitEnvironment, "\(row) has no valid '\(column)'")
+  }
 
-  var description: String { "\(row) has no valid '\(column)'" }
-}
-
-/// Why the rows differ from those that were written.
-struct BadContents: Error, CustomStringConvertible {
-  /// What the rows are, in the plural.
-  var kind: String
-  var found: Int64
-  var expected: Int64
-
-  var description: String {
-    found == expected
-      ? "not all of its \(expected) \(kind) are as the last commit left them"
-      : "it has \(found) \(kind) where it should have \(expected)"
+  /// The rows differ from those that were written. `kind`: what they are, in the plural.
+  init(kind: String, found: Int64, expected: Int64) {
+    self.init(
+      .unfitEnvironment,
+      found == expected
+        ? "not all of its \(expected) \(kind) are as the last commit left them"
+        : "it has \(found) \(kind) where it should have \(expected)")
   }
 }
 
@@ -35,8 +30,8 @@ struct CheckedRow {
     values.indices.contains(index) ? values[index].storage : .null
   }
 
-  func bad(_ column: String) -> BadRow {
-    BadRow(row: name, column: column)
+  func bad(_ column: String) -> Failure {
+    Failure(row: name, column: column)
   }
 
   func isNull(_ index: Int) -> Bool { storage(index) == .null }

@@ -1,4 +1,5 @@
 import GRDB
+import SerialLink
 
 /// A table whose rows end with the commit that wrote them and a checksum over the columns before
 /// it. `JournalTotals` has their number and sum, so that a missing or an old row is noticed.
@@ -28,7 +29,7 @@ struct CheckedTable: Sendable {
       totals.add(values)
     }
     guard totals == expected else {
-      throw BadContents(kind: kind, found: totals.rows, expected: expected.rows)
+      throw Failure(kind: kind, found: totals.rows, expected: expected.rows)
     }
     return records
   }
@@ -71,7 +72,7 @@ struct CheckedTable: Sendable {
     statement.setUncheckedArguments([key])
     guard let stored = try Int64.fetchOne(statement) else { return }
     guard let checksum = UInt32(exactly: stored) else {
-      throw BadRow(row: "\(name) \(key)", column: "crc")
+      throw Failure(row: "\(name) \(key)", column: "crc")
     }
     totals.remove(checksum)
   }

@@ -198,7 +198,10 @@ extension Journal {
         try database.explaining {
           try database.inTransaction(.immediate) {
             if let text = try difference(of: &hold) { throw displaced(text) }
-            writer = try JournalRows.apply(changes, to: database, after: writer)
+            guard let next = try JournalRows.apply(changes, to: database, after: writer) else {
+              throw displaced("another program has changed it while in use")
+            }
+            writer = next
             return .commit
           }
         }

@@ -14,22 +14,11 @@ struct JournalBytes: Equatable {
   /// Whether a rollback journal is there: SQLite was about to change the file without a log.
   var hasRollbackJournal: Bool
 
-  /// Why a file could not be read.
-  struct ReadError: Error {
-    /// SQLite's result code.
-    var code: Int32
-    /// The system's error number; 0: none.
-    var systemNumber: Int32
-
-    /// Made right after the call that failed.
-    init(code: Int32) {
-      self.code = code
-      let isSystems = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF) && code != JournalBytes.shortRead
-      systemNumber = isSystems ? errno : 0
-    }
-
-    /// Whether it could not be opened. SQLite reports a better reason.
-    var isOpening: Bool { code & 0xFF == SQLITE_CANTOPEN }
+  /// The error for SQLite's result code, right after the call that failed.
+  private static func cause(_ code: Int32) -> JournalError.Cause {
+    let isSystems = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF) && code != shortRead
+    let number = isSystems ? errno : 0
+    return JournalError.Cause(number: code, message: "the disk cannot read it", systemNumber: number)
   }
 
   init(database: [UInt8], log: [UInt8], hasRollbackJournal: Bool = false) {
@@ -39,8 +28,8 @@ struct JournalBytes: Equatable {
   }
 
   /// Reads all files of the database at `path`, and changes nothing.
-  init(path: String) throws(ReadError) {
-    guard let vfs = sqlite3_vfs_find(nil) else { throw ReadError(code: SQLITE_NOMEM) }
+  init(path: String) throws(JournalError.Cause) {
+    guard let vfs = sqlite3_vfs_find(nil) else { throw Self.cause(SQLITE_NOMEM) }
     // The log first: whatever a checkpoint then moves out of it is read from the database as well.
     log = try Self.read(path + "-wal", vfs)
     database = try Self.read(path, vfs)
@@ -50,10 +39,10 @@ struct JournalBytes: Equatable {
   /// Whether the file exists and is not empty.
   private static func exists(
     _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
-  ) throws(ReadError) -> Bool {
+  ) throws(JournalError.Cause) -> Bool {
     var isThere: Int32 = 0
     let result = vfs.pointee.xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &isThere)
-    guard result == SQLITE_OK else { throw ReadError(code: result) }
+    guard result == SQLITE_OK else { throw Self.cause(result) }
     return isThere != 0
   }
 
@@ -61,17 +50,17 @@ struct JournalBytes: Equatable {
   /// which may be gone.
   private static func read(
     _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
-  ) throws(ReadError) -> [UInt8] {
+  ) throws(JournalError.Cause) -> [UInt8] {
     guard try exists(path, vfs) else { return [] }
     return try withFile(path, vfs, SQLITE_OPEN_READONLY, content)
   }
 
   private static func withFile<Value>(
     _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>, _ mode: Int32,
-    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(ReadError) -> Value
-  ) throws(ReadError) -> Value {
+    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(JournalError.Cause) -> Value
+  ) throws(JournalError.Cause) -> Value {
     guard let name = sqlite3_create_filename(path, "", "", 0, nil) else {
-      throw ReadError(code: SQLITE_NOMEM)
+      throw Self.cause(SQLITE_NOMEM)
     }
     defer { sqlite3_free_filename(name) }
     let room = Int(vfs.pointee.szOsFile)
@@ -83,20 +72,20 @@ struct JournalBytes: Equatable {
     let result = vfs.pointee.xOpen(vfs, name, file, mode | SQLITE_OPEN_MAIN_DB, &flags)
     defer { if let methods = file.pointee.pMethods { _ = methods.pointee.xClose(file) } }
     guard result == SQLITE_OK, let methods = file.pointee.pMethods else {
-      throw ReadError(code: result == SQLITE_OK ? SQLITE_CANTOPEN : result)
+      throw Self.cause(result == SQLITE_OK ? SQLITE_CANTOPEN : result)
     }
     return try body(file, methods.pointee)
   }
 
   /// Flips a bit of the log of the database at `path`, durably.
-  func flip(_ bit: JournalLog.WrongBit, inLogOf path: String) throws(ReadError) {
-    guard let vfs = sqlite3_vfs_find(nil) else { throw ReadError(code: SQLITE_NOMEM) }
+  func flip(_ bit: JournalLog.WrongBit, inLogOf path: String) throws(JournalError.Cause) {
+    guard let vfs = sqlite3_vfs_find(nil) else { throw Self.cause(SQLITE_NOMEM) }
     var byte = log[bit.offset] ^ bit.mask
-    try Self.withFile(path + "-wal", vfs, SQLITE_OPEN_READWRITE) { file, methods throws(ReadError) in
+    try Self.withFile(path + "-wal", vfs, SQLITE_OPEN_READWRITE) { file, methods throws(JournalError.Cause) in
       for result in [
         methods.xWrite(file, &byte, 1, sqlite3_int64(bit.offset)), methods.xSync(file, SQLITE_SYNC_FULL),
       ] where result != SQLITE_OK {
-        throw ReadError(code: result)
+        throw Self.cause(result)
       }
     }
   }
@@ -105,10 +94,10 @@ struct JournalBytes: Equatable {
 
   private static func content(
     of file: UnsafeMutablePointer<sqlite3_file>, _ methods: sqlite3_io_methods
-  ) throws(ReadError) -> [UInt8] {
+  ) throws(JournalError.Cause) -> [UInt8] {
     var size: sqlite3_int64 = 0
     var result = methods.xFileSize(file, &size)
-    guard result == SQLITE_OK, size >= 0 else { throw ReadError(code: result) }
+    guard result == SQLITE_OK, size >= 0 else { throw Self.cause(result) }
     var bytes = [UInt8](repeating: 0, count: Int(size))
     result = bytes.withUnsafeMutableBytes { buffer in
       for offset in stride(from: 0, to: buffer.count, by: chunkBytes) {
@@ -120,7 +109,7 @@ struct JournalBytes: Equatable {
       }
       return SQLITE_OK
     }
-    guard result == SQLITE_OK else { throw ReadError(code: result) }
+    guard result == SQLITE_OK else { throw Self.cause(result) }
     return bytes
   }
 

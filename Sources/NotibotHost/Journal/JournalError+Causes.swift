@@ -10,16 +10,9 @@ extension JournalError {
     switch error {
     case let error as JournalError: self = error
     case let error as DatabaseError:
-      self.init(DiskError(database: error, systemNumber: 0), path: path, operation: operation)
-    case let error as DiskError:
-      let cause = Cause(
-        number: error.database.extendedResultCode.rawValue,
-        message: error.database.message ?? "\(error.database.resultCode)",
-        systemNumber: error.systemNumber)
-      self.init(Code(error.database, cause), path: path, operation: operation, underlying: cause)
-    case is ForeignCommit:
-      let text = "another program has changed it while in use"
-      self.init(.displaced(text, isSaved: false), path: path, operation: operation)
+      self.init(Cause(error), path: path, operation: operation)
+    case let cause as Cause:
+      self.init(Code(cause), path: path, operation: operation, underlying: cause)
     default: self.init(.corrupt("\(error)"), path: path, operation: operation)
     }
   }
@@ -40,19 +33,20 @@ extension JournalError {
 
 extension JournalError.Code {
   /// Source: sqlite.org/rescode.html.
-  fileprivate init(_ error: DatabaseError, _ cause: JournalError.Cause) {
+  fileprivate init(_ cause: JournalError.Cause) {
+    let code = ResultCode(rawValue: cause.number)
     self =
-      switch error.resultCode {
+      switch code.primaryResultCode {
       case .SQLITE_FULL: .diskFull
       case .SQLITE_BUSY, .SQLITE_LOCKED: .locked(pid: nil)
       case .SQLITE_READONLY: .readOnly
       case .SQLITE_PERM, .SQLITE_AUTH: .permissionDenied
       case .SQLITE_NOTADB: .notAnOutbox
-      case .SQLITE_CORRUPT: .corrupt(error.message ?? "malformed")
+      case .SQLITE_CORRUPT: .corrupt(cause.message)
       // In this program's own tables: another program has changed them.
-      case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_ERROR: .corrupt(error.message ?? "malformed")
+      case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_ERROR: .corrupt(cause.message)
       case .SQLITE_IOERR:
-        switch error.extendedResultCode {
+        switch code {
         // It is not known what is on the disk, for whatever reason.
         case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC: .inputOutput
         // The file is open: this is not about the user's rights.
@@ -76,6 +70,13 @@ extension JournalError.Code {
 }
 
 extension JournalError.Cause {
+  /// An error of SQLite with that of the system behind it; 0: none.
+  init(_ error: DatabaseError, system number: Int32 = 0) {
+    self.init(
+      number: error.extendedResultCode.rawValue, message: error.message ?? "\(error.resultCode)",
+      systemNumber: number)
+  }
+
   /// What happened and what to do about it, of an error number.
   typealias Words = (reason: String, hint: String)
 
@@ -123,12 +124,6 @@ extension JournalError.Cause {
   }
 }
 
-/// An error of SQLite with that of the system behind it.
-struct DiskError: Error {
-  var database: DatabaseError
-  var systemNumber: Int32
-}
-
 extension Database {
   /// Runs `body`; an error of its input or output comes with the system's number.
   func explaining<Value>(_ body: () throws -> Value) throws -> Value {
@@ -136,7 +131,7 @@ extension Database {
       return try body()
     } catch let error as DatabaseError {
       let isSystems = [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
-      throw DiskError(database: error, systemNumber: isSystems ? sqlite3_system_errno(sqliteConnection) : 0)
+      throw JournalError.Cause(error, system: isSystems ? sqlite3_system_errno(sqliteConnection) : 0)
     }
   }
 }

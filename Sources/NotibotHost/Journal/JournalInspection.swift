@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 
 /// Looks for corruption in a journal's files before SQLite can change them: SQLite checkpoints the
 /// log when it closes them.
@@ -18,24 +19,23 @@ enum JournalInspection {
     var corrects = corrects
     while true {
       let files: JournalBytes
-      do throws(JournalBytes.ReadError) {
+      do throws(JournalError.Cause) {
         files = try JournalBytes(path: file)
       } catch {
-        if error.isOpening { return .undecided }
-        let cause = JournalError.Cause(
-          number: error.code, message: "the disk cannot read it", systemNumber: error.systemNumber)
-        throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
+        // Of a file that cannot be opened SQLite reports a better reason.
+        if error.number & 0xFF == SQLITE_CANTOPEN { return .undecided }
+        throw JournalError(.inputOutput, path: path, operation: "open", underlying: error)
       }
       let finding = inspect(files)
       guard case .damaged(let text) = finding else { return finding }
       if isBusy() { return .undecided }
       if corrects, let bit = ambiguousBit(of: files) {
         corrects = false
-        do throws(JournalBytes.ReadError) {
+        do throws(JournalError.Cause) {
           try files.flip(bit, inLogOf: file)
         } catch {
-          let cause = JournalError.Cause(
-            number: error.code, message: "its log cannot be written", systemNumber: error.systemNumber)
+          var cause = error
+          cause.message = "its log cannot be written"
           throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
         }
         continue

@@ -1,4 +1,5 @@
 import NotibotProtocol
+package import SerialLink
 
 /// Manual changes to an outbox that no process is sending from.
 package enum JournalMaintenance {
@@ -13,22 +14,20 @@ package enum JournalMaintenance {
     package var removing: [OutboxNumber] = []
   }
 
-  /// Why a request is refused as a whole.
-  package enum Refusal: Error, Hashable, Sendable {
-    case unknownNumber(OutboxNumber)
-    /// Only notifications that the device has refused can be retried.
-    case notRefused(OutboxNumber, state: String)
-  }
-
   /// Queues notifications again that the device has refused: those of `numbers`, or all. Each gets
   /// a new id when it is written. Source: PROTOCOL.md NTF-23.
   package static func retry(
     _ numbers: [OutboxNumber], in contents: JournalContents
-  ) throws(Refusal) -> Plan {
+  ) throws(Failure) -> Plan {
     var plan = Plan()
     let chosen = numbers.isEmpty ? contents.entries.filter(\.isRefused) : try entries(numbers, of: contents)
     for var entry in chosen {
-      guard entry.isRefused else { throw .notRefused(entry.number, state: entry.state.name) }
+      guard entry.isRefused else {
+        throw Failure(
+          .usage,
+          "notification \(entry.number.rawValue) is \(entry.state.name), not refused; nothing was changed",
+          remedy: "retry only notifications in the state refused")
+      }
       entry.state = .queued
       entry.hasNewerContent = false
       plan.queued.append(entry.number)
@@ -41,7 +40,7 @@ package enum JournalMaintenance {
   /// from it first: without their entries host and device would no longer agree (NTF-34).
   package static func drop(
     _ numbers: [OutboxNumber], in contents: JournalContents
-  ) throws(Refusal) -> Plan {
+  ) throws(Failure) -> Plan {
     var plan = Plan()
     for var entry in try entries(numbers, of: contents) {
       switch entry.state.idOnDevice {
@@ -61,7 +60,7 @@ package enum JournalMaintenance {
   /// Drops notifications without removing them from the device, for a device that will not return.
   package static func forget(
     _ numbers: [OutboxNumber], in contents: JournalContents
-  ) throws(Refusal) -> Plan {
+  ) throws(Failure) -> Plan {
     let chosen = try entries(numbers, of: contents).map(\.number)
     return Plan(changes: chosen.map { .delete($0) }, dropped: chosen)
   }
@@ -69,10 +68,14 @@ package enum JournalMaintenance {
   /// The entries of these numbers, each once, in ascending order.
   private static func entries(
     _ numbers: [OutboxNumber], of contents: JournalContents
-  ) throws(Refusal) -> [OutboxEntry] {
+  ) throws(Failure) -> [OutboxEntry] {
     var wanted = Set(numbers)
     let found = contents.entries.filter { wanted.remove($0.number) != nil }
-    if let unknown = wanted.min() { throw .unknownNumber(unknown) }
+    if let unknown = wanted.min() {
+      throw Failure(
+        .usage, "the outbox has no notification \(unknown.rawValue); nothing was changed",
+        remedy: "list the numbers with: notibot outbox list")
+    }
     return found
   }
 }

@@ -41,11 +41,11 @@ struct JournalOpening {
     // SQLite overwrites these. A whole database under such a name is another outbox.
     for path in ["-wal", "-shm", "-journal"].map({ place.resolved + $0 }) {
       let file: Int32
-      do throws(RegularFile.Problem) {
+      do throws(Failure) {
         file = try RegularFile.open(path)
       } catch {
         // At a FIFO SQLite would wait.
-        if case .system = error { continue }
+        guard error.kind == .usage else { continue }
         throw JournalError(.helperIsOther(path), path: place.named, operation: "open")
       }
       var header = [UInt8](repeating: 0, count: JournalPath.databaseMagic.count)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SerialLink
 import NotibotProtocol
 
 /// What a journal held at one moment.
@@ -16,22 +17,19 @@ struct JournalWriter: Equatable, Sendable {
   var totals: JournalTotals
 }
 
-/// Somebody else has committed since this process did.
-struct ForeignCommit: Error {}
-
 /// The statements that read and write a journal's rows. Each connection prepares each of them once.
 enum JournalRows {
-  /// Makes all changes, in order, inside the caller's transaction; returns the writer's row.
+  /// Makes all changes, in order, inside the caller's transaction; returns the writer's row;
+  /// nil if it is not `last`, because somebody else has committed: then nothing is changed.
   ///
-  /// - Parameter last: the row that this process left; nil: it has left none yet. Throws
-  ///   `ForeignCommit` if it is another one.
+  /// - Parameter last: the row that this process left; nil: it has left none yet.
   @discardableResult
   static func apply(
     _ changes: [JournalChange], to database: Database, after last: JournalWriter? = nil
-  ) throws -> JournalWriter {
+  ) throws -> JournalWriter? {
     var (header, totals) = try writer(of: database, version: JournalSchema.version)
     let found = JournalWriter(header: header, totals: totals)
-    guard last == nil || last == found else { throw ForeignCommit() }
+    guard last == nil || last == found else { return nil }
     guard !changes.isEmpty else { return found }
     totals.commits += 1
     for change in changes {
@@ -70,7 +68,7 @@ enum JournalRows {
 
   private static func version(of database: Database) throws -> Int {
     guard case .outbox(let version) = try JournalSchema.identity(of: database) else {
-      throw BadRow(row: "PRAGMA", column: "application_id")
+      throw Failure(row: "PRAGMA", column: "application_id")
     }
     return version
   }
@@ -90,7 +88,7 @@ enum JournalRows {
       if version >= 3 { totals.notifications.add(values) }
     }
     guard version < 3 || totals.notifications == expected.notifications else {
-      throw BadContents(
+      throw Failure(
         kind: "notifications", found: totals.notifications.rows, expected: expected.notifications.rows)
     }
     let keys = version < 4 ? [] : try keys(of: database, expected: expected.keys)
@@ -134,7 +132,7 @@ enum JournalRows {
       }
     let sql = "SELECT \(columns) FROM writer WHERE row = 1"
     guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else {
-      throw BadRow(row: "writer", column: "row")
+      throw Failure(row: "writer", column: "row")
     }
     return try writer(of: Array(row.databaseValues), version: version)
   }
@@ -213,7 +211,7 @@ enum JournalRows {
     statement.setUncheckedArguments([number.rawValue])
     guard let stored = try Int64.fetchOne(statement) else { return }
     guard let checksum = UInt32(exactly: stored) else {
-      throw BadRow(row: "notification \(number.rawValue)", column: "crc")
+      throw Failure(row: "notification \(number.rawValue)", column: "crc")
     }
     totals.notifications.remove(checksum)
   }

@@ -41,12 +41,10 @@ package struct JournalSalvage: Hashable, Sendable {
       }
       file = place.resolved
     }
-    do throws(JournalBytes.ReadError) {
+    do throws(JournalError.Cause) {
       read(try JournalBytes(path: file))
     } catch {
-      let cause = JournalError.Cause(
-        number: error.code, message: "the disk cannot read it", systemNumber: error.systemNumber)
-      throw JournalError(.inputOutput, path: path, operation: "read", underlying: cause)
+      throw JournalError(.inputOutput, path: path, operation: "read", underlying: error)
     }
   }
 

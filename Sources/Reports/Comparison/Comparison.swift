@@ -1,3 +1,5 @@
+package import SerialLink
+
 /// What became better or worse between two sets of runs, beyond the noise of their repetitions.
 ///
 /// A figure has changed if its medians differ by more than each of: 3 standard deviations of the
@@ -58,14 +60,14 @@ package struct Comparison: Equatable, Sendable {
   package var worse: [Figure] { figures.filter { $0.verdict == .worse } }
   package var better: [Figure] { figures.filter { $0.verdict == .better } }
 
-  /// - Throws: `ReportDocument.Fault` if the two are of different kinds.
-  package init(old: RunSet, new: RunSet) throws(ReportDocument.Fault) {
+  /// - Throws: `Failure` if the two are of different kinds.
+  package init(old: RunSet, new: RunSet) throws(Failure) {
     guard old.kind == new.kind else {
-      throw ReportDocument.Fault(reason: "reports of \(old.kind) and of \(new.kind) cannot be compared")
+      throw Failure(.usage, "reports of \(old.kind) and of \(new.kind) cannot be compared")
     }
     guard old.parts == new.parts else {
-      throw ReportDocument.Fault(
-        reason: "a part of the suite (--quick) cannot be compared with another or a whole run")
+      throw Failure(
+        .usage, "a part of the suite (--quick) cannot be compared with another or a whole run")
     }
     kind = old.kind
     figures = Set(old.figures.keys).intersection(new.figures.keys).sorted().compactMap { name in

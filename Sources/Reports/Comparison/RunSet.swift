@@ -1,4 +1,5 @@
 package import Foundation
+package import SerialLink
 
 /// The repeated runs of one version: what a comparison compares.
 package struct RunSet: Equatable, Sendable {
@@ -18,35 +19,35 @@ package struct RunSet: Equatable, Sendable {
   /// The computers, kernels and paths of the runs.
   package var places: Set<String> = []
 
-  /// - Throws: `ReportDocument.Fault` if a document is no report, or not of the kind of the others.
-  package init(_ documents: [Data]) throws(ReportDocument.Fault) {
-    guard let first = documents.first else { throw ReportDocument.Fault(reason: "there is no report") }
+  /// - Throws: `Failure` if a document is no report, or not of the kind of the others.
+  package init(_ documents: [Data]) throws(Failure) {
+    guard let first = documents.first else { throw Failure(.usage, "there is no report") }
     guard documents.count <= Self.documentsLimit else {
-      throw ReportDocument.Fault(reason: "there are more than \(Self.documentsLimit) reports")
+      throw Failure(.usage, "there are more than \(Self.documentsLimit) reports")
     }
     kind = try Self.kind(of: try Self.value(first))
     for document in documents {
       let value = try Self.value(document)
       let other = try Self.kind(of: value)
       guard other == kind else {
-        throw ReportDocument.Fault(reason: "reports of \(kind) and of \(other) are mixed")
+        throw Failure(.usage, "reports of \(kind) and of \(other) are mixed")
       }
       add(value)
     }
   }
 
   /// Checks it as a report of its own, and returns it as figures with names.
-  private static func value(_ data: Data) throws(ReportDocument.Fault) -> JSONValue {
+  private static func value(_ data: Data) throws(Failure) -> JSONValue {
     _ = try ReportDocument(parsing: data)
     do {
       return try JSONDecoder().decode(JSONValue.self, from: data)
     } catch {
-      throw ReportDocument.Fault(reason: "it is not a JSON report of this program")
+      throw Failure(.usage, "it is not a JSON report of this program")
     }
   }
 
-  private static func kind(of value: JSONValue) throws(ReportDocument.Fault) -> String {
-    guard let schema = value["schema"]?.text else { throw ReportDocument.Fault(reason: "it has no schema") }
+  private static func kind(of value: JSONValue) throws(Failure) -> String {
+    guard let schema = value["schema"]?.text else { throw Failure(.usage, "it has no schema") }
     return schema == "notibot.conformance.boards" ? "notibot.conformance" : schema
   }
 

@@ -1,5 +1,5 @@
 package import Foundation
-import SerialLink
+package import SerialLink
 
 /// A JSON report of any command, read back.
 package enum ReportDocument: Sendable {
@@ -12,13 +12,6 @@ package enum ReportDocument: Sendable {
 
   /// The longest document. A report of many boards has some megabytes.
   package static let limitBytes = 64 << 20
-
-  /// Why a file is not a report.
-  package struct Fault: Error, Equatable, Sendable {
-    package var reason: String
-
-    package init(reason: String) { self.reason = reason }
-  }
 
   private struct Head: Decodable {
     var schema: String
@@ -36,18 +29,18 @@ package enum ReportDocument: Sendable {
     "notibot.bench.journal": 1, "notibot.measure": 1,
   ]
 
-  package init(parsing data: Data) throws(Fault) {
+  package init(parsing data: Data) throws(Failure) {
     guard data.count <= Self.limitBytes else {
-      throw Fault(reason: "it is longer than \(Self.limitBytes >> 20) MiB")
+      throw Failure(.usage, "it is longer than \(Self.limitBytes >> 20) MiB")
     }
     do {
       let head = try JSONDecoder().decode(Head.self, from: data)
       guard let version = Self.schemas[head.schema] else {
-        throw Fault(reason: "its schema is '\(head.schema.prefix(60).description.printable)'")
+        throw Failure(.usage, "its schema is '\(head.schema.prefix(60).description.printable)'")
       }
       guard head.version <= version else {
-        throw Fault(
-          reason: "it has version \(head.version) of \(head.schema), and this program knows \(version)")
+        throw Failure(
+          .usage, "it has version \(head.version) of \(head.schema), and this program knows \(version)")
       }
       switch head.schema {
       case "notibot.conformance": self = .suite([try JSONDecoder().decode(SuiteDocument.self, from: data)])
@@ -59,10 +52,10 @@ package enum ReportDocument: Sendable {
       case _:
         self = .figures(title: head.schema, try JSONDecoder().decode(JSONValue.self, from: data))
       }
-    } catch let fault as Fault {
+    } catch let fault as Failure {
       throw fault
     } catch {
-      throw Fault(reason: "it is not a JSON report of this program")
+      throw Failure(.usage, "it is not a JSON report of this program")
     }
   }
 

@@ -70,8 +70,8 @@ package final class ChipBoard: Line {
         let stop = try chip.run(until: end, stopsAtOutput: stopsAtOutput)
         collect()
         if stopsAtOutput || stop == .time { return }
-      } catch let fault as SimulatedChip.Fault {
-        throw Finding(fault.description, file: #fileID, line: #line)
+      } catch let fault as Failure {
+        throw Finding(fault.message, file: #fileID, line: #line)
       }
     } while true
   }

@@ -35,7 +35,7 @@ package final class ChipRig: Rig {
 
   /// Starts the image once to learn what it offers.
   ///
-  /// - Throws: `RigTrouble` if there is no memory for a chip; `PortRig.NoAnswer` if the program
+  /// - Throws: `RigTrouble` if there is no memory for a chip; `Failure` if the program
   ///   breaks a rule of the chip, or no device of the protocol is on the line.
   package init(image: ChipImage, port: PortName.ChipLine) async throws {
     self.image = image
@@ -50,7 +50,7 @@ package final class ChipRig: Rig {
       let common: Set<Need> = [.virtualTime, .session, .reopen, isStrict ? .strict : .firmwareMode]
       offers = hasControl ? common.union([.control, .strict, .firmwareMode]) : common
     } catch let finding as Finding {
-      throw PortRig.NoAnswer(port: "chip:\(image.path)", reason: finding.message)
+      throw Failure(untestable: "chip:\(image.path)", finding.message)
     }
   }
 

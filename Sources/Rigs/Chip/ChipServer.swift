@@ -25,7 +25,7 @@ package actor ChipServer: NetworkDevice {
     case off
     /// `start`: when the chip's time was 0.
     case running(RepeatedTask, start: NIODeadline)
-    case broken(SimulatedChip.Fault)
+    case broken(Failure)
     case stopped
   }
 
@@ -72,8 +72,8 @@ package actor ChipServer: NetworkDevice {
   package var address: PortAddress? { listener?.address.portAddress }
 
   /// Closes the port. Returns why the program ended, if it broke a rule.
-  package func stop() async -> SimulatedChip.Fault? {
-    var fault: SimulatedChip.Fault?
+  package func stop() async -> Failure? {
+    var fault: Failure?
     switch state {
     case .off, .stopped: break
     case .running(let task, _): task.cancel()
@@ -175,8 +175,7 @@ package actor ChipServer: NetworkDevice {
       pass()
     } catch {
       task.cancel()
-      state = .broken(
-        error as? SimulatedChip.Fault ?? SimulatedChip.Fault(text: "\(error)", pc: 0))
+      state = .broken(error as? Failure ?? Failure(.deviceRestarted, "\(error)"))
       pass()
       // Like a board without power behind an adapter that has lost it.
       host?.close(promise: nil)

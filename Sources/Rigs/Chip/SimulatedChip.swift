@@ -2,6 +2,7 @@ import CChip
 package import Conformance
 import FirmwareImages
 package import NotibotProtocol
+import SerialLink
 
 /// A model of the ESP32-C3 with an image in its flash, on a clock that starts at power-on. It
 /// belongs to one task.
@@ -11,17 +12,6 @@ package final class SimulatedChip {
     case time
     /// There is something to take.
     case output
-  }
-
-  /// The program broke a rule of the chip, or used what is not modelled. Final until the next
-  /// power-on.
-  package struct Fault: Error, CustomStringConvertible {
-    package let text: String
-    /// The program counter.
-    package let pc: UInt32
-    package var description: String {
-      "the program broke a rule of the chip: \(text) (pc 0x\(hex(pc, digits: 8).lowercased()))"
-    }
   }
 
   /// CHIP_TIME_LIMIT_NS.
@@ -70,7 +60,8 @@ package final class SimulatedChip {
 
   /// Runs until a time, or until there is something to take from any line.
   ///
-  /// - Throws: `Fault`; `Finding` at the end of the model's time, after 180 days.
+  /// - Throws: `Failure` if the program broke a rule of the chip, or used what is not modelled:
+  ///   final until the next power-on. `Finding` at the end of the model's time, after 180 days.
   package func run(until end: Instant, stopsAtOutput: Bool) throws -> Stop {
     let end = UInt64(max(0, end.nanoseconds))
     switch chip_run(chip, end, stopsAtOutput) {
@@ -78,7 +69,8 @@ package final class SimulatedChip {
     case CHIP_STOP_FAULT:
       let fault = chip_fault(chip).pointee
       let text = withUnsafeBytes(of: fault.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      throw Fault(text: text, pc: fault.pc)
+      let place = "pc 0x\(hex(fault.pc, digits: 8).lowercased())"
+      throw Failure(.deviceRestarted, "the program broke a rule of the chip: \(text) (\(place))")
     default:
       guard end <= Self.timeLimitNs || now.nanoseconds < Self.timeLimitNs else {
         throw Finding("180 days have passed, the model's time ends", file: #fileID, line: #line)

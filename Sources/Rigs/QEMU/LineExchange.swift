@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import SerialLink
 
 /// Lines of text to and from a peer, in a conversation where each request has one answer.
 ///
@@ -29,24 +30,24 @@ final class LineExchange: ChannelInboundHandler {
 
   private let channel: any NIOCore.Channel
   /// The failure of a wait that has expired.
-  private let silence: QEMUFailure
+  private let silence: Failure
   private var state = State.collecting(early: [])
   private var waits: [Wait] = []
   private var lastNumber = 0
   private var unread: [UInt8] = []
 
-  init(channel: any NIOCore.Channel, silence: QEMUFailure) {
+  init(channel: any NIOCore.Channel, silence: Failure) {
     (self.channel, self.silence) = (channel, silence)
   }
 
-  /// The next line that `matches`. Fails with `QEMUFailure` when the conversation ends, or after
+  /// The next line that `matches`. Fails with `Failure` when the conversation ends, or after
   /// `limit`.
   func line(within limit: TimeAmount, matching matches: @escaping @Sendable (String) -> Bool)
     -> EventLoopFuture<String>
   {
     let promise = channel.eventLoop.makePromise(of: String.self)
     switch state {
-    case .ended: promise.fail(QEMUFailure.ended)
+    case .ended: promise.fail(Failure.qemuEnded)
     case .open: wait(promise, limit, matches)
     case .collecting(let early):
       state = .open
@@ -79,7 +80,7 @@ final class LineExchange: ChannelInboundHandler {
     state = .ended
     waits.forEach {
       $0.limit.cancel()
-      $0.promise.fail(QEMUFailure.ended)
+      $0.promise.fail(Failure.qemuEnded)
     }
     waits = []
   }
@@ -113,7 +114,7 @@ struct LineConversation: Sendable {
   private let exchange: NIOLoopBound<LineExchange>
 
   /// On the channel's event loop only, before its first byte is read.
-  init(addingTo channel: any NIOCore.Channel, silence: QEMUFailure = .silent) throws {
+  init(addingTo channel: any NIOCore.Channel, silence: Failure = .qemuSilent) throws {
     let handler = LineExchange(channel: channel, silence: silence)
     try channel.pipeline.syncOperations.addHandler(handler)
     self.channel = channel
@@ -130,7 +131,7 @@ struct LineConversation: Sendable {
   /// - Returns: the line that matched the first element of `wanted`.
   func ask(
     _ line: String?, within limit: Duration = .seconds(60), wanted: [@Sendable (String) -> Bool]
-  ) async throws(QEMUFailure) -> String {
+  ) async throws(Failure) -> String {
     let exchange = exchange
     do {
       return try await channel.eventLoop.flatSubmit {
@@ -139,7 +140,7 @@ struct LineConversation: Sendable {
         return EventLoopFuture.whenAllSucceed(answers, on: channel.eventLoop).map { $0[0] }
       }.get()
     } catch {
-      throw (error as? QEMUFailure) ?? .ended
+      throw (error as? Failure) ?? .qemuEnded
     }
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import NotibotProtocol
-import SerialLink
+package import SerialLink
 import Synchronization
 
 /// Firmware on an emulated CPU, behind a pseudo-terminal that is opened like any serial port.
@@ -43,7 +43,7 @@ package actor QEMUBoard {
   /// - Parameters:
   ///   - link: the path of a symbolic link to the port; default: a private one.
   ///   - faults: the faults of the line.
-  /// - Throws: `QEMUFailure`, or `PortError` if the process, the sockets or the port cannot be
+  /// - Throws: `Failure`, or `PortError` if the process, the sockets or the port cannot be
   ///   created.
   package static func start(
     _ setup: QEMUSetup, start: Start, link: String? = nil, faults: FaultSpec = .off, seed: UInt64 = 1
@@ -95,11 +95,11 @@ package actor QEMUBoard {
       await process.stop()
       try? await monitor.channel.close()
       try? await control.channel.close()
-      guard let failure = error as? QEMUFailure, failure == .ended else { throw error }
+      guard let failure = error as? Failure, failure == .qemuEnded else { throw error }
       let words = (try? await process.ended.get()) ?? ""
-      throw QEMUFailure(
-        "QEMU ended at once: \(words.trimmingCharacters(in: .whitespacesAndNewlines).suffix(300))",
-        hint: "check that \(setup.image) is an ELF file for riscv32")
+      throw Failure(
+        qemu: "QEMU ended at once: \(words.trimmingCharacters(in: .whitespacesAndNewlines).suffix(300))",
+        remedy: "check that \(setup.image) is an ELF file for riscv32")
     }
   }
 
@@ -180,18 +180,18 @@ package actor QEMUBoard {
 
   /// Sends a line to the firmware's control line, and returns its answer: `ok`, or `refused: ` and
   /// the reason.
-  package func perform(_ line: String) async throws(QEMUFailure) -> String {
+  package func perform(_ line: String) async throws(Failure) -> String {
     try await control.ask(line, wanted: [{ $0 == "ok" || $0.hasPrefix("ok ") || $0.hasPrefix("refused: ") }])
   }
 
   /// Starts the CPU, and waits until the firmware reports that it runs.
-  private func run() async throws(QEMUFailure) {
+  private func run() async throws(Failure) {
     async let isUp = control.ask(nil, wanted: [{ $0.hasPrefix("ready") }])
     try await monitor.execute("cont")
     do {
       _ = try await isUp
     } catch {
-      throw (error as? QEMUFailure) ?? .ended
+      throw (error as? Failure) ?? .qemuEnded
     }
   }
 }

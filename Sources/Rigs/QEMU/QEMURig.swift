@@ -21,8 +21,8 @@ package final class QEMURig: OwnedDeviceRig {
     let board: QEMUBoard
     do {
       board = try await QEMUBoard.start(try QEMUSetup(image: image), start: .immediate, seed: seed)
-    } catch let error as QEMUFailure {
-      throw RigTrouble(error.reason, remedy: error.hint)
+    } catch let error as Failure {
+      throw RigTrouble(error.message, remedy: error.remedy)
     }
     do {
       let port = try await PortRig.open(
@@ -64,9 +64,9 @@ final class BoardControl: DeviceControl {
         return try Self.refusal(in: answer, to: command)
       }
       return nil
-    } catch let error as QEMUFailure {
-      if error == .silentFirmware { throw Finding(error.reason, file: #fileID, line: #line) }
-      throw RigTrouble(error.reason, remedy: error.hint)
+    } catch let error as Failure {
+      if error == .silentFirmware { throw Finding(error.message, file: #fileID, line: #line) }
+      throw RigTrouble(error.message, remedy: error.remedy)
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+package import SerialLink
 
 /// The paths and arguments to start QEMU with.
 package struct QEMUSetup: Sendable {
@@ -16,18 +17,19 @@ package struct QEMUSetup: Sendable {
   ///
   /// - Parameter image: an ELF file; default: the one that was built next to this program, or in
   ///   `.build` of the current directory.
-  /// - Throws: `QEMUFailure` if one of them is missing.
+  /// - Throws: `Failure` if one of them is missing.
   package init(
     image: String?, environment: [String: String] = ProcessInfo.processInfo.environment
-  ) throws(QEMUFailure) {
+  ) throws(Failure) {
     program = try Self.program(environment)
     self.image = try Self.image(image)
   }
 
-  private static func program(_ environment: [String: String]) throws(QEMUFailure) -> String {
+  private static func program(_ environment: [String: String]) throws(Failure) -> String {
     if let named = environment["NOTIBOT_QEMU"], !named.isEmpty {
       guard FileManager.default.isExecutableFile(atPath: named) else {
-        throw QEMUFailure("NOTIBOT_QEMU does not name a program: \(named)", hint: "correct it, or unset it")
+        throw Failure(
+          qemu: "NOTIBOT_QEMU does not name a program: \(named)", remedy: "correct it, or unset it")
       }
       return named
     }
@@ -35,26 +37,26 @@ package struct QEMUSetup: Sendable {
       let path = "\(directory)/\(programName)"
       if FileManager.default.isExecutableFile(atPath: path) { return path }
     }
-    throw QEMUFailure(
-      "there is no \(programName) in PATH",
-      hint: "install it: apt-get install qemu-system-misc, or name it in NOTIBOT_QEMU")
+    throw Failure(
+      qemu: "there is no \(programName) in PATH",
+      remedy: "install it: apt-get install qemu-system-misc, or name it in NOTIBOT_QEMU")
   }
 
-  private static func image(_ named: String?) throws(QEMUFailure) -> String {
+  private static func image(_ named: String?) throws(Failure) -> String {
     if let named {
       guard let file = FileHandle(forReadingAtPath: named) else {
-        throw QEMUFailure("there is no firmware at \(named)", hint: "name an ELF file, as in qemu:my.elf")
+        throw Failure(qemu: "there is no firmware at \(named)", remedy: "name an ELF file, as in qemu:my.elf")
       }
       // QEMU loads any other file as machine code, without an error.
       guard (try? file.read(upToCount: 4)) == Data([0x7F, 0x45, 0x4C, 0x46]) else {
-        throw QEMUFailure("\(named) is not an ELF file", hint: "name one, as in qemu:my.elf")
+        throw Failure(qemu: "\(named) is not an ELF file", remedy: "name one, as in qemu:my.elf")
       }
       return named
     }
     if let path = BuiltFile.path(imageName, in: ".build/", orAbove: 3) { return path }
-    throw QEMUFailure(
-      "the firmware has not been built: there is no .build/\(imageName)",
-      hint: "build it: firmware-fixtures/ports/qemu-virt/build")
+    throw Failure(
+      qemu: "the firmware has not been built: there is no .build/\(imageName)",
+      remedy: "build it: firmware-fixtures/ports/qemu-virt/build")
   }
 
   /// QEMU's arguments. Descriptor 3 is the monitor, 4 the control line.

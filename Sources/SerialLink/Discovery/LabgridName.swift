@@ -19,17 +19,17 @@ package struct LabgridName: Hashable, Sendable {
   }
 
   /// Throws the reason if the text is malformed.
-  init(parsing rest: Substring) throws(PortName.Problem) {
+  init(parsing rest: Substring) throws(Failure) {
     let parts = rest.split(separator: "?wait=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = parts[0]
     guard !name.isEmpty, !name.hasPrefix("-"), rest.utf8.count <= Self.lengthLimitBytes,
       !rest.contains(where: \.isWhitespace)
-    else { throw PortName.Problem(text: "labgrid: needs the name of a place, or @TAG=VALUE,...") }
+    else { throw Failure(.usage, "labgrid: needs the name of a place, or @TAG=VALUE,...") }
     guard let seconds = parts.count == 1 ? 0 : Int(parts[1]), 0...Self.waitLimitSeconds ~= seconds else {
-      throw PortName.Problem(text: "wait= must be 0 to \(Self.waitLimitSeconds) seconds")
+      throw Failure(.usage, "wait= must be 0 to \(Self.waitLimitSeconds) seconds")
     }
     guard !name.contains("?") else {
-      throw PortName.Problem(text: "labgrid: has no option but ?wait=SECONDS")
+      throw Failure(.usage, "labgrid: has no option but ?wait=SECONDS")
     }
     waitSeconds = seconds
     text = String(name.drop { $0 == "@" })
@@ -37,7 +37,7 @@ package struct LabgridName: Hashable, Sendable {
   }
 
   /// Source: labgrid 26.0, TAG_KEY and TAG_VAL; a value that is empty would delete a tag.
-  private static func tags(_ text: String) throws(PortName.Problem) -> [String: String] {
+  private static func tags(_ text: String) throws(Failure) -> [String: String] {
     var tags: [String: String] = [:]
     for word in text.split(separator: ",", omittingEmptySubsequences: false) {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -46,8 +46,8 @@ package struct LabgridName: Hashable, Sendable {
         key.utf8.allSatisfy({ 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x5F }),
         tags[String(key)] == nil
       else {
-        throw PortName.Problem(
-          text: "'\(word)' is no tag: use KEY=VALUE, with a key of at least two of a-z, 0-9 and _")
+        throw Failure(
+          .usage, "'\(word)' is no tag: use KEY=VALUE, with a key of at least two of a-z, 0-9 and _")
       }
       tags[String(key)] = String(parts[1])
     }

@@ -58,36 +58,36 @@ struct ServerEndpoint: Hashable, Sendable {
   let port: Int
 
   /// Reads `HOST:PORT` or `[V6]:PORT`. Throws the reason if it is malformed.
-  init(parsing text: some StringProtocol) throws(PortName.Problem) {
+  init(parsing text: some StringProtocol) throws(Failure) {
     guard let colon = text.lastIndex(of: ":") else {
-      throw PortName.Problem(text: "the TCP port is missing, as in HOST:4000")
+      throw Failure(.usage, "the TCP port is missing, as in HOST:4000")
     }
     var host = String(text[..<colon])
     let port = try Self.port(text[text.index(after: colon)...])
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = String(host.dropFirst().dropLast())
     } else if host.contains(":") {
-      throw PortName.Problem(text: "an IPv6 address needs brackets, as in [::1]:4000")
+      throw Failure(.usage, "an IPv6 address needs brackets, as in [::1]:4000")
     }
     (self.host, self.port) = (try Self.checked(host), port)
   }
 
   /// Checks a host without brackets, and the digits of a port. Throws the reason if they are
   /// malformed.
-  init(host: String, port digits: some StringProtocol) throws(PortName.Problem) {
+  init(host: String, port digits: some StringProtocol) throws(Failure) {
     (self.host, port) = (try Self.checked(host), try Self.port(digits))
   }
 
-  private static func port(_ digits: some StringProtocol) throws(PortName.Problem) -> Int {
+  private static func port(_ digits: some StringProtocol) throws(Failure) -> Int {
     guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits),
       (1...65_535).contains(port)
-    else { throw PortName.Problem(text: "the TCP port must be a number from 1 to 65535") }
+    else { throw Failure(.usage, "the TCP port must be a number from 1 to 65535") }
     return port
   }
 
-  private static func checked(_ host: String) throws(PortName.Problem) -> String {
+  private static func checked(_ host: String) throws(Failure) -> String {
     guard !host.isEmpty, !host.contains("/"), !host.contains("[") else {
-      throw PortName.Problem(text: "the host name is missing or malformed")
+      throw Failure(.usage, "the host name is missing or malformed")
     }
     return host
   }

@@ -12,18 +12,13 @@ extension PortName {
     /// Whether a command has to start or acquire something first: the library cannot open it.
     var isAcquired = false
     /// Parses the text after the prefix.
-    let read: @Sendable (Substring) throws(Problem) -> PortName
+    let read: @Sendable (Substring) throws(Failure) -> PortName
 
     /// Whether `text` is of this form, valid or not.
     fileprivate func covers(_ text: String) -> Bool {
       // `auto` is a complete name.
       prefix == syntax ? text == prefix : !prefix.isEmpty && text.hasPrefix(prefix)
     }
-  }
-
-  /// Why a text is not a port name, for a message.
-  struct Problem: Error {
-    let text: String
   }
 
   /// All forms. Names are parsed by this table; help, errors and the table in docs/CLI.md are
@@ -114,103 +109,103 @@ extension PortName {
 
   /// Reads `text`. Throws `PortError` with code `.badPortName` and the reason.
   package init(parsing text: String) throws(PortError) {
-    do throws(Problem) {
+    do throws(Failure) {
       try PortName.check(text)
       let form = PortName.forms.first { $0.covers(text) } ?? PortName.path
       self = try form.read(text.dropFirst(form.prefix.count))
     } catch {
-      throw PortError(.badPortName(error.text), port: String(text.prefix(80)), operation: "use port")
+      throw PortError(.badPortName(error.message), port: String(text.prefix(80)), operation: "use port")
     }
   }
 
-  private static func check(_ text: String) throws(Problem) {
-    if text.isEmpty { throw Problem(text: "the port name is empty") }
+  private static func check(_ text: String) throws(Failure) {
+    if text.isEmpty { throw Failure(.usage, "the port name is empty") }
     if text.utf8.count > lengthLimitBytes {
-      throw Problem(text: "the port name is longer than \(lengthLimitBytes) bytes")
+      throw Failure(.usage, "the port name is longer than \(lengthLimitBytes) bytes")
     }
-    if text.utf8.contains(0) { throw Problem(text: "the port name contains a NUL") }
+    if text.utf8.contains(0) { throw Failure(.usage, "the port name contains a NUL") }
   }
 
-  private static func tty(parsing text: Substring) throws(Problem) -> PortName {
+  private static func tty(parsing text: Substring) throws(Failure) -> PortName {
     let path = PortName.address(.tty(path: String(text)))
     if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../") { return path }
     if let scheme = text.firstRange(of: "://") {
-      throw Problem(text: "the scheme \(text[..<scheme.lowerBound]):// is not known")
+      throw Failure(.usage, "the scheme \(text[..<scheme.lowerBound]):// is not known")
     }
     // A name without a folder, as left by completion: first in /dev, then in the working folder.
     for place in ["/dev/\(text)", "./\(text)"] where !text.contains("/") {
       if FileSystem.status(of: place) != nil { return .address(.tty(path: place)) }
     }
-    if text.hasPrefix("tty") { throw Problem(text: "a path needs its directory: /dev/\(text)") }
+    if text.hasPrefix("tty") { throw Failure(.usage, "a path needs its directory: /dev/\(text)") }
     if text.contains("/") { return path }
-    throw Problem(text: "this is neither a path nor a known form")
+    throw Failure(.usage, "this is neither a path nor a known form")
   }
 
-  private static func usb(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func usb(parsing rest: Substring) throws(Failure) -> PortName {
     // A serial number can itself contain colons: native USB of ESP32 chips reports its MAC.
     let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count >= 2, let vendor = USBID.number(parts[0]), let product = USBID.number(parts[1]) else {
-      throw Problem(text: "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001")
+      throw Failure(.usage, "usb: needs two numbers of four hexadecimal digits, as in usb:303a:1001")
     }
     let serial = parts.count == 3 ? String(parts[2]) : nil
-    guard serial != "" else { throw Problem(text: "the serial number after the last colon is missing") }
+    guard serial != "" else { throw Failure(.usage, "the serial number after the last colon is missing") }
     return .usb(USBID(vendor: vendor, product: product), serial: serial)
   }
 
-  private static func deviceID(parsing rest: Substring) throws(Problem) -> PortName {
-    guard !rest.isEmpty else { throw Problem(text: "id: needs a device id") }
+  private static func deviceID(parsing rest: Substring) throws(Failure) -> PortName {
+    guard !rest.isEmpty else { throw Failure(.usage, "id: needs a device id") }
     return .deviceID(String(rest))
   }
 
-  private static func rfc2217(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func rfc2217(parsing rest: Substring) throws(Failure) -> PortName {
     let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let server = try ServerEndpoint(parsing: parts[0])
     let options = parts.count == 2 ? try RFC2217Options(parsing: parts[1]) : RFC2217Options()
     return .address(.rfc2217(host: server.host, port: server.port, options))
   }
 
-  private static func socket(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func socket(parsing rest: Substring) throws(Failure) -> PortName {
     let server = try ServerEndpoint(parsing: rest)
     return .address(.socket(host: server.host, port: server.port))
   }
 
-  private static func share(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func share(parsing rest: Substring) throws(Failure) -> PortName {
     .address(.share(path: try socketPath(rest), isExclusive: false))
   }
 
-  private static func attributes(parsing rest: Substring) throws(Problem) -> PortName {
-    guard !rest.isEmpty else { throw Problem(text: "att: needs the path of a socket") }
+  private static func attributes(parsing rest: Substring) throws(Failure) -> PortName {
+    guard !rest.isEmpty else { throw Failure(.usage, "att: needs the path of a socket") }
     return .attributes(path: try socketPath(rest))
   }
 
-  private static func socketPath(_ text: Substring) throws(Problem) -> String {
-    guard text.utf8.count <= 107 else { throw Problem(text: "a socket's path has at most 107 bytes") }
+  private static func socketPath(_ text: Substring) throws(Failure) -> String {
+    guard text.utf8.count <= 107 else { throw Failure(.usage, "a socket's path has at most 107 bytes") }
     return String(text)
   }
 
-  private static func chip(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func chip(parsing rest: Substring) throws(Failure) -> PortName {
     let parts = rest.split(separator: "?line=", maxSplits: 1, omittingEmptySubsequences: false)
     guard let line = parts.count == 2 ? ChipLine(rawValue: String(parts[1])) : .uart else {
-      throw Problem(text: "the line of a chip is uart or usb")
+      throw Failure(.usage, "the line of a chip is uart or usb")
     }
     return .standIn(.chip(image: parts[0].isEmpty ? nil : String(parts[0]), line: line))
   }
 
-  private static func bluetooth(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func bluetooth(parsing rest: Substring) throws(Failure) -> PortName {
     let at = rest.lastIndex(of: "@")
     let peer = rest[..<(at ?? rest.endIndex)]
     let adapter = at.map { rest[rest.index(after: $0)...] }
     guard !peer.isEmpty, adapter?.isEmpty != true else {
-      throw Problem(text: "ble: needs the name or the address of a device, and after @ an adapter")
+      throw Failure(.usage, "ble: needs the name or the address of a device, and after @ an adapter")
     }
     return .bluetooth(peer: String(peer), adapter: adapter.map(String.init))
   }
 
-  private static func labgrid(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func labgrid(parsing rest: Substring) throws(Failure) -> PortName {
     .labgrid(try LabgridName(parsing: rest))
   }
 
-  private static func labgridTags(parsing rest: Substring) throws(Problem) -> PortName {
+  private static func labgridTags(parsing rest: Substring) throws(Failure) -> PortName {
     try labgrid(parsing: "@" + rest)
   }
 }

@@ -16,7 +16,7 @@ package struct RFC2217Options: Hashable, Sendable {
   }
 
   /// Parses the text after the question mark, such as `ign_set_control&timeout=5`.
-  init(parsing query: Substring) throws(PortName.Problem) {
+  init(parsing query: Substring) throws(Failure) {
     self.init()
     for part in query.split(separator: "&", omittingEmptySubsequences: false) {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -24,13 +24,13 @@ package struct RFC2217Options: Hashable, Sendable {
       case ("ign_set_control", 1): confirmsControl = false
       case ("timeout", 2):
         guard let timeout = Self.timeout(pair[1]) else {
-          throw PortName.Problem(text: "timeout= takes 0.1 to 60 seconds, as in ?timeout=5")
+          throw Failure(.usage, "timeout= takes 0.1 to 60 seconds, as in ?timeout=5")
         }
         self.timeout = timeout
       case _:
-        throw PortName.Problem(
-          text:
-            "'\(part.prefix(40))' is not known after the question mark: ign_set_control or timeout=SECONDS")
+        throw Failure(
+          .usage,
+          "'\(part.prefix(40))' is not known after the question mark: ign_set_control or timeout=SECONDS")
       }
     }
   }

@@ -1,8 +1,3 @@
-/// Why a text is not a valid sequence.
-package struct ResetSequenceError: Error, Hashable, Sendable, CustomStringConvertible {
-  package let description: String
-}
-
 extension ResetSequence {
   /// The longest text of a sequence, in bytes.
   package static let textLimitBytes = 256
@@ -17,28 +12,28 @@ extension ResetSequence {
     "Steps separated by |: D0 or D1 (DTR), R0 or R1 (RTS), U0,1 (both at once, DTR first), W0.1 (seconds), as in D0|R1|W0.1|D1|R0|W0.05|D0"
 
   /// Parses the notation of esptool's `custom_reset_sequence`.
-  package init(parsing text: String) throws(ResetSequenceError) {
+  package init(parsing text: String) throws(Failure) {
     guard text.utf8.count <= Self.textLimitBytes else {
-      throw ResetSequenceError(description: "a sequence has at most \(Self.textLimitBytes) bytes")
+      throw Failure(.usage, "a sequence has at most \(Self.textLimitBytes) bytes")
     }
     let words = text.split(separator: "|", omittingEmptySubsequences: false)
     guard words.count <= Self.stepsLimit else {
-      throw ResetSequenceError(description: "a sequence has at most \(Self.stepsLimit) steps")
+      throw Failure(.usage, "a sequence has at most \(Self.stepsLimit) steps")
     }
     var steps: [Step] = []
     for word in words { steps.append(try Self.step(word)) }
     let sequence = ResetSequence("custom", steps)
     let (changes, length) = sequence.changes(from: ModemLines(dtr: false, rts: false))
     guard !changes.isEmpty else {
-      throw ResetSequenceError(description: "the sequence changes no line")
+      throw Failure(.usage, "the sequence changes no line")
     }
     guard length <= Self.lengthLimit else {
-      throw ResetSequenceError(description: "a sequence takes at most 30 seconds")
+      throw Failure(.usage, "a sequence takes at most 30 seconds")
     }
     self = sequence
   }
 
-  private static func step(_ word: Substring) throws(ResetSequenceError) -> Step {
+  private static func step(_ word: Substring) throws(Failure) -> Step {
     let value = word.dropFirst()
     switch word.first {
     case "D": if let isOn = level(value) { return .lines(dtr: isOn, rts: nil) }
@@ -51,7 +46,7 @@ extension ResetSequence {
     case "W": if let duration = duration(value) { return .wait(duration) }
     case _: break
     }
-    throw ResetSequenceError(description: "'\(word.prefix(20))' is not a valid step")
+    throw Failure(.usage, "'\(word.prefix(20))' is not a valid step")
   }
 
   private static func level(_ text: Substring) -> Bool? {

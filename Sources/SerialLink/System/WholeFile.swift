@@ -1,39 +1,24 @@
 import Glibc
 
-/// Why a file could not be written. Safe to print.
-package struct FileError: ClassifiedError {
-  package let path: String
-  /// The system's error number.
-  package let number: Int32
-
-  package init(path: String, number: Int32) { (self.path, self.number) = (path, number) }
-
-  package var kind: FailureKind {
-    [EISDIR, ENOTBLK, ENOTSOCK].contains(number) ? .usage : .unfitEnvironment
-  }
-
-  package var description: String {
-    let reason =
+extension Failure {
+  /// The file at `path` could not be written, for the system's error number. Safe to print.
+  package init(writing path: String, _ number: Int32) {
+    let file = "use the path of a file"
+    let (reason, remedy) =
       switch number {
-      case EISDIR: "it is a directory"
-      case ENOTBLK: "it is a disk"
-      case ENOTSOCK: "it is a socket"
-      case ENXIO: "it is a FIFO without a reader"
-      case ETIMEDOUT: "its reader is stalled"
-      default: systemText(number)
+      case EISDIR: ("it is a directory", file)
+      case ENOTBLK: ("it is a disk", file)
+      case ENOTSOCK: ("it is a socket", file)
+      case ENXIO: ("it is a FIFO without a reader", "start the reader first")
+      case ENOENT: (systemText(number), "create its folder first")
+      case ENOSPC, EDQUOT: (systemText(number), "free space on its disk")
+      case EFBIG: (systemText(number), "raise the limit with: ulimit -f unlimited")
+      case ETIMEDOUT: ("its reader is stalled", "choose a path that you can write to")
+      default: (systemText(number), "choose a path that you can write to")
       }
-    return "cannot write \(path.printable): \(reason)"
-  }
-
-  package var hint: String {
-    switch number {
-    case EISDIR, ENOTBLK, ENOTSOCK: "use the path of a file"
-    case ENXIO: "start the reader first"
-    case ENOENT: "create its folder first"
-    case ENOSPC, EDQUOT: "free space on its disk"
-    case EFBIG: "raise the limit with: ulimit -f unlimited"
-    default: "choose a path that you can write to"
-    }
+    self.init(
+      remedy == file ? .usage : .unfitEnvironment, "cannot write \(path.printable): \(reason)", remedy: remedy
+    )
   }
 }
 
@@ -56,7 +41,7 @@ package enum WholeFile {
   package static func write(
     _ bytes: some Sequence<UInt8>, to path: String, mode: UInt32? = nil, isNew: Bool = false,
     owner: Owner = .writer
-  ) throws(FileError) {
+  ) throws(Failure) {
     let bytes = Array(bytes)
     let target = isNew ? path : FileSystem.resolved(path) ?? path
     let present = FileSystem.status(of: target)
@@ -68,7 +53,7 @@ package enum WholeFile {
       if !isNew, present != nil, [EACCES, EPERM, EROFS].contains(errno) {
         return try overwrite(target, with: bytes, named: path)
       }
-      throw FileError(path: path, number: errno)
+      throw Failure(writing: path, errno)
     }
     if let present, !isNew {
       _ = fchown(descriptor, present.st_uid, present.st_gid)
@@ -84,22 +69,22 @@ package enum WholeFile {
     }
     if isNew || number != nil { unlink(draft) }
     if !isNew, number == EBUSY || number == EXDEV { return try overwrite(target, with: bytes, named: path) }
-    if let number { throw FileError(path: path, number: number) }
+    if let number { throw Failure(writing: path, number) }
     syncFolder(of: target)
   }
 
   /// Checks that `write` can begin: finds an unusable path before the work is done.
-  package static func check(_ path: String) throws(FileError) {
+  package static func check(_ path: String) throws(Failure) {
     let target = FileSystem.resolved(path) ?? path
     let present = FileSystem.status(of: target)
-    if present?.isDirectory == true || path.hasSuffix("/") { throw FileError(path: path, number: EISDIR) }
+    if present?.isDirectory == true || path.hasSuffix("/") { throw Failure(writing: path, EISDIR) }
     let draft = Self.draft(of: target)
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
       close(descriptor)
       unlink(draft)
     } else if present == nil || ![EACCES, EPERM, EROFS].contains(errno) || access(target, W_OK) != 0 {
-      throw FileError(path: path, number: errno)
+      throw Failure(writing: path, errno)
     }
   }
 
@@ -121,15 +106,15 @@ package enum WholeFile {
   }
 
   /// Where only the file itself can be written: its room is reserved before its content is lost.
-  private static func overwrite(_ target: String, with bytes: [UInt8], named path: String) throws(FileError) {
+  private static func overwrite(_ target: String, with bytes: [UInt8], named path: String) throws(Failure) {
     let descriptor = open(target, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { throw FileError(path: path, number: errno) }
+    guard descriptor >= 0 else { throw Failure(writing: path, errno) }
     defer { close(descriptor) }
     var number = bytes.isEmpty ? 0 : posix_fallocate(descriptor, 0, off_t(bytes.count))
     if number == EOPNOTSUPP || number == EINVAL { number = 0 }
     if number == 0 { number = fill(descriptor, with: bytes) ?? 0 }
     if number == 0, ftruncate(descriptor, off_t(bytes.count)) != 0 { number = errno }
-    if number != 0 { throw FileError(path: path, number: number) }
+    if number != 0 { throw Failure(writing: path, number) }
   }
 
   private static func folder(of target: String) -> String {

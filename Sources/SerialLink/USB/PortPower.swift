@@ -2,26 +2,12 @@ package import NIOCore
 
 /// The power of a USB port, switched by the program `uhubctl` at a hub that supports it.
 package enum PortPower {
-  /// Why a board could not be turned off and on.
-  package enum Failure: Error, Hashable, Sendable {
-    /// The program is not in PATH.
-    case notInstalled
-    /// No hub there can switch; the program's output.
-    case noSwitch(String)
-    /// The program failed for another reason; its output.
-    case failed(String)
-    /// The program reported success, but the board stayed connected: the hub only claims to switch.
-    case neverWent
-    /// It disappeared, and did not return in time.
-    case neverReturned
-  }
-
   /// How long a board has to disappear after the program was started, and to return after that.
   package static let goingLimit = Duration.seconds(10)
   package static let returningLimit = Duration.seconds(20)
 
   /// Turns a port's power off and on, and returns the port when it has disappeared and returned;
-  /// its name can have changed.
+  /// its name can have changed. Throws `Failure`, of kind `linkLost` if it did not return.
   ///
   /// - Parameters:
   ///   - location: the location of the board, as in `PortInfo.USB`.
@@ -33,10 +19,11 @@ package enum PortPower {
     on loop: any EventLoop
   ) async throws -> PortInfo {
     guard let place = USBPlace(location: location) else {
-      throw Failure.noSwitch("\(location) is not a port of a hub")
+      throw noSwitch("\(location) is not a port of a hub")
     }
     guard let program = FileSystem.program(named: "uhubctl", searchPath: searchPath) else {
-      throw Failure.notInstalled
+      throw Failure(
+        .unfitEnvironment, "uhubctl is not installed", remedy: "sudo apt-get install uhubctl")
     }
     let folders = [ports.deviceRoot, "\(ports.deviceRoot)/serial/by-id"]
     // Watch before the program starts: when it returns, the board can be back already.
@@ -44,12 +31,18 @@ package enum PortPower {
       ports.port(at: location, interface: interface) == nil
     }
     try await run(program, ["-l", place.hub, "-p", "\(place.port)", "-a", "cycle"])
-    guard try await isGone else { throw Failure.neverWent }
+    guard try await isGone else {
+      throw Failure(
+        .unfitEnvironment, "uhubctl reported success, and the board never lost its supply",
+        remedy: otherWays)
+    }
     let isBack = try await PortWait.until(upTo: returningLimit, folders: folders, on: loop) {
       ports.port(at: location, interface: interface) != nil
     }
     guard isBack, let port = ports.port(at: location, interface: interface) else {
-      throw Failure.neverReturned
+      throw Failure(
+        .linkLost, "the board disappeared and did not return within 20 s",
+        remedy: "pull the plug and put it in again")
     }
     return port
   }
@@ -59,31 +52,17 @@ package enum PortPower {
     let code = await process.exitCode(within: .seconds(60))
     let said = ((try? await process.ended.get()) ?? "").split(separator: "\n").first.map(String.init) ?? ""
     if code == 0 { return }
-    if said.hasPrefix("No compatible devices detected") { throw Failure.noSwitch(said) }
-    throw Failure.failed(said.isEmpty ? "it ended with \(code.map(String.init) ?? "a signal")" : said)
-  }
-}
-
-extension PortPower.Failure: CustomStringConvertible {
-  /// The reason, in a few words. Safe to print.
-  package var description: String {
-    switch self {
-    case .notInstalled: "uhubctl is not installed"
-    case .noSwitch(let said): "no hub there switches its ports: \(said.printable)"
-    case .failed(let said): "uhubctl failed: \(said.printable)"
-    case .neverWent: "uhubctl reported success, and the board never lost its supply"
-    case .neverReturned: "the board disappeared and did not return within 20 s"
-    }
+    if said.hasPrefix("No compatible devices detected") { throw noSwitch(said) }
+    let reason = said.isEmpty ? "it ended with \(code.map(String.init) ?? "a signal")" : said.printable
+    throw Failure(
+      .unfitEnvironment, "uhubctl failed: \(reason)", remedy: "run uhubctl by hand; it may need root")
   }
 
-  /// The action for the user. Safe to print.
-  package var hint: String {
-    switch self {
-    case .notInstalled: "sudo apt-get install uhubctl"
-    case .noSwitch, .neverWent: "use a hub with per-port power switching, or pull the plug by hand"
-    case .failed: "run uhubctl by hand; it may need root"
-    case .neverReturned: "pull the plug and put it in again"
-    }
+  private static let otherWays = "use a hub with per-port power switching, or pull the plug by hand"
+
+  private static func noSwitch(_ reason: String) -> Failure {
+    Failure(
+      .unfitEnvironment, "no hub there switches its ports: \(reason.printable)", remedy: otherWays)
   }
 }
 

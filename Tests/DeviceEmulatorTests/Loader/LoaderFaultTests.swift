@@ -1,4 +1,5 @@
 import NotibotProtocol
+import SerialLink
 import Testing
 
 @testable import DeviceEmulator
@@ -88,7 +89,7 @@ import Testing
     "", "md5,md5", "silent", "silent@0", "silent@x", "silent@1,silent@2", "md5@1", "unplug@-1",
   ])
   func `a malformed spec is refused`(text: String) {
-    #expect(throws: FaultSpecError.self) { try LoaderFaults(parsing: text) }
+    #expect(throws: Failure.self) { try LoaderFaults(parsing: text) }
   }
 }
 

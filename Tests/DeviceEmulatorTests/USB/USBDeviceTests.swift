@@ -157,15 +157,21 @@ import Testing
 
   // MARK: Bad input
 
-  static let broken: [(name: String, bytes: [UInt8], error: USBIPError)] = [
-    ("command", USBHost.be(9) + [UInt8](USBHost.read(1).dropFirst(4)), .command(9)),
-    ("device", USBHost.submit(1, endpoint: 1, isIn: true, length: 1, device: 3), .foreignDevice(3)),
-    ("direction", replacing(12, with: USBHost.be(2)), .direction(2)),
-    ("endpoint", replacing(16, with: USBHost.be(16)), .endpoint(16)),
-    ("length", replacing(24, with: USBHost.be(65_537)), .length(65_537)),
-    ("negative length", replacing(24, with: USBHost.be(.max)), .length(-1)),
-    ("isochronous", replacing(32, with: USBHost.be(8)), .isochronous(8)),
-    ("repeated", USBHost.read(1) + USBHost.read(1), .repeatedSequence(1)),
+  static let broken: [(name: String, bytes: [UInt8], error: String)] = [
+    ("command", USBHost.be(9) + [UInt8](USBHost.read(1).dropFirst(4)), "unknown USB/IP command 9"),
+    (
+      "device", USBHost.submit(1, endpoint: 1, isIn: true, length: 1, device: 3),
+      "a request for device 3, which is not the imported one"
+    ),
+    ("direction", replacing(12, with: USBHost.be(2)), "direction 2 is neither 0 nor 1"),
+    ("endpoint", replacing(16, with: USBHost.be(16)), "endpoint 16 is above 15"),
+    ("length", replacing(24, with: USBHost.be(65_537)), "a transfer of 65537 bytes; the limit is 65536"),
+    ("negative length", replacing(24, with: USBHost.be(.max)), "a transfer of -1 bytes; the limit is 65536"),
+    (
+      "isochronous", replacing(32, with: USBHost.be(8)),
+      "8 isochronous packets; the device has no such endpoint"
+    ),
+    ("repeated", USBHost.read(1) + USBHost.read(1), "sequence number 1 is in use"),
   ]
 
   private static func replacing(_ offset: Int, with bytes: [UInt8]) -> [UInt8] {
@@ -178,7 +184,7 @@ import Testing
   func `a request that breaks the protocol ends the connection`(index: Int) {
     let (name, bytes, error) = Self.broken[index]
     var device = USBDevice.makeOpen()
-    #expect(device.actions(after: bytes) == [.fail(error)], "\(name)")
+    #expect(device.actions(after: bytes) == [.fail(Failure(ofUSBIP: error))], "\(name)")
     device.send([1])
     #expect(device.actions(after: USBHost.read(2)) == [], "\(name)")
   }
@@ -187,13 +193,16 @@ import Testing
     var device = USBDevice.makeOpen()
     let reads = (2...USBDevice.pendingLimit).flatMap { USBHost.read(UInt32($0)) }
     #expect(device.actions(after: reads) == [])
-    #expect(device.actions(after: USBHost.read(1)) == [.fail(.tooManyTransfers)])
+    #expect(device.actions(after: USBHost.read(1)) == [.fail(Failure(ofUSBIP: "too many pending transfers"))])
     device = USBDevice.makeOpen()
     device.setRoom(false)
     let chunk = [UInt8](repeating: 0, count: USBIP.transferLimitBytes)
     let count = UInt32(USBDevice.pendingBytesLimit / chunk.count)
     for number in 1...count { #expect(device.actions(after: USBHost.write(number, chunk)) == []) }
-    #expect(device.actions(after: USBHost.write(count + 1, [0])) == [.fail(.tooManyTransfers)])
+    #expect(
+      device.actions(after: USBHost.write(count + 1, [0])) == [
+        .fail(Failure(ofUSBIP: "too many pending transfers"))
+      ])
   }
 
   /// Half of the bytes are those of a valid request, so that the damage gets past its header.

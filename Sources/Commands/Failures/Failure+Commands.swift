@@ -1,26 +1,10 @@
 import NotibotHost
 package import SerialLink
 
-/// Ends a command with an exit code and one line: what, where, why, what to do.
-package struct CommandFailure: Error, CustomStringConvertible {
-  package var kind: FailureKind
-  /// One line, without the program's name; sanitised when it is printed.
-  package var message: String
-  /// The action for the user; empty if there is nothing to add.
-  package var remedy: String
-
-  package init(_ kind: FailureKind, _ message: String, remedy: String = "") {
-    self.kind = kind
-    self.message = message
-    self.remedy = remedy
-  }
-
+extension Failure {
+  /// What ends a command with the exit code of its kind and one line: what, where, why, what to do.
   package init(_ error: any ClassifiedError) {
-    self.init(error.kind, error.description, remedy: error.commandHint)
-  }
-
-  package var description: String {
-    remedy.isEmpty ? message : "\(message); \(remedy)"
+    self = error as? Failure ?? Failure(error.kind, error.description, remedy: error.commandHint)
   }
 }
 
