@@ -20,6 +20,10 @@ struct DriveCommand: ParsableCommand {
     case frames
     /// A notification is written as JSON and parsed.
     case json
+    /// The links of host and emulated device with their frames, against each other.
+    case link
+    /// Attribute client and server with store, over a connection without a session.
+    case attributes
     /// Host and emulated device, against each other.
     case pair
     /// One of them, with the recorded bytes of the other.
@@ -43,6 +47,8 @@ struct DriveCommand: ParsableCommand {
     switch part {
     case .frames: try passFrames()
     case .json: try passJSON()
+    case .link: try passLink()
+    case .attributes: try passAttributes()
     case .pair: _ = try Traffic(count: count, device: Self.makeDevice())
     case .host:
       let traffic = try Traffic(count: count, device: Self.makeDevice())
@@ -88,6 +94,57 @@ struct DriveCommand: ParsableCommand {
     }
   }
 
+  private func passLink() throws {
+    let board = SharedBoard(
+      deviceID: nil, firmwareName: nil, firmwareVersion: nil, buildHash: nil, capacity: 64,
+      features: .pipelinedRequests, bootID: 1, bootCount: 1, resetReason: .powerOn)
+    var device = SharedLine(board: board, seed: Traffic.seed, now: .zero)
+    var host = LinkSession(configuration: HostConfiguration())
+    var decoder = FrameDecoder(receiving: .fromDevice)
+    let request = [ATTOpcode.writeRequest.rawValue, 6, 0] + Traffic.json(0)
+    var (sent, answered) = (0, 0)
+    host.open(nonce: 1, clock: nil, limit: nil, now: .zero)
+    // A round opens the session, and none passes less than one window.
+    for _ in 0...count where answered < count {
+      while sent < count, sent - answered < Traffic.inFlight, host.send(request) { sent += 1 }
+      host.flush(now: .zero)
+      device.receive(host.drainOutput(), now: .zero)
+      while let event = device.nextEvent() {
+        if case .request = event { device.send([ATTOpcode.writeResponse.rawValue], on: .att) }
+      }
+      while let bytes = device.nextTransmit() { decoder.receive(bytes) }
+      while let event = decoder.nextEvent() {
+        if case .frame(let frame) = event { host.receive(frame, now: .zero) }
+      }
+      while let action = host.nextAction() { if case .received = action { answered += 1 } }
+    }
+    guard answered == count else { throw Self.wrong("\(answered) of \(count) answers") }
+  }
+
+  private func passAttributes() throws {
+    var host = ConnectionMachine(configuration: HostConfiguration())
+    let wired = WiredDevice(profile: .bench, seed: Traffic.seed, now: .zero)
+    var device = VirtualDevice(wired: wired, bearer: .connections)
+    let request = HostRequest.sendEncoded(Traffic.json(0))
+    var accepted = 0
+    device.connect(now: .zero)
+    host.connect(now: .zero)
+    while accepted < count {
+      // One request is in flight (ATT-6).
+      guard let action = host.nextAction() else { throw Self.wrong("\(accepted) of \(count) answers") }
+      switch action {
+      case .write(let bytes):
+        device.receive(bytes, now: .zero)
+        while let bytes = device.nextBytes(now: .zero) { host.receive(bytes.span, now: .zero) }
+        continue
+      case .opened: break
+      case .completed(_, .accepted): accepted += 1
+      case .completed, .event, .text, .ended: throw Self.wrong("\(action)")
+      }
+      _ = host.submit(request, now: .zero)
+    }
+  }
+
   static func wrong(_ what: String) -> Failure {
     Failure(.testFailed, "the parts do not agree: \(what)")
   }
@@ -96,7 +153,7 @@ struct DriveCommand: ParsableCommand {
 /// What a host and a device get while notifications pass between them.
 private struct Traffic {
   static let seed: UInt64 = 7
-  private static let inFlight = 32
+  static let inFlight = 32
 
   private enum Step {
     case submit(HostRequest)

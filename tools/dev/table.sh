@@ -146,11 +146,17 @@ row 'busy-test [ROUNDS] [--short] [--only pty,qemu,tests] [--loops N] [--release
 Default: 10 rounds next to 4 loops, twice what two cores can do. --short: one round of the suite on
 a PTY. --release: as built for release. Ends with 18 if a case was not decided." -- file
 
+# Runs a program of tools/ with the small C loop.
+with_c_loop() {
+  gcc -O2 -std=c11 -Wall -Wextra -Werror -o .build/c_loop tools/measure/peers/c_loop.c
+  module "$1" --c-loop .build/c_loop
+}
 row 'instructions [--update] [--json] [--notibot PATH]' \
   "Count instructions and allocations per notification; more than 3 % above the budget fails
-Under callgrind, for frames, JSON, host, emulated device, both, and the device in C. --update: writes
-the budget, tools/measure/instructions.tsv, for the build of scripts/test." \
-  check 'command valgrind' 'dev debug' 'notibot debug' -- module tools.measure.instructions
+Under callgrind, for frames, JSON, links, attributes, host, emulated device, both, the device in C,
+and a small C loop. --update: writes the budget, tools/measure/instructions.tsv, for the build of
+scripts/test." \
+  check 'command valgrind' 'debian gcc' 'dev debug' 'notibot debug' -- with_c_loop tools.measure.instructions
 
 sanitize() {
   local sanitizer
@@ -233,14 +239,10 @@ row 'measure [--against PATH [--rounds N]] [--only KEY...] [--notifications N] [
 These are the figures in docs/PERFORMANCE.md. --against: ratios to another build, in turn." \
   'dev release' 'notibot release' -- module tools.measure.measure
 
-bench_peers() {
-  gcc -O2 -std=c11 -Wall -Wextra -Werror -o .build/c_loop tools/measure/peers/c_loop.c
-  module tools.measure.peers.run --c-loop .build/c_loop
-}
 row 'bench-peers [--rounds N] [--against PATH] [--count N] [--trips N] [--window N] [--text-bytes N] [--profile NAME]' \
   "Compare notibot with a pyserial + cobs + zlib.crc32 pair and with a small C loop
 The same work, in one interleaved run on pseudo-terminals." \
-  'debian gcc' 'python cobs==1.2.2 pyserial==3.5' 'notibot release' -- bench_peers
+  'debian gcc' 'python cobs==1.2.2 pyserial==3.5' 'notibot release' -- with_c_loop tools.measure.peers.run
 row 'fleet [--only count|labgrid] [--boards N...] [--places N] [--rounds N] [--notibot PATH] [-- OPTIONS]' \
   "Measure 1, 10 and 100 boards of one emulator, and 60 behind a labgrid coordinator
 With three exporters, as root in network namespaces. OPTIONS: of \`notibot test\` there (--quick)." \

@@ -22,19 +22,26 @@ TOLERANCE = 1.03
 PARTS = {
     "frames": ("passFrames", None),
     "json": ("passJSON", None),
+    "link": ("passLink", None),
+    "attributes": ("passAttributes", None),
     "pair": (None, None),
     "host": ("repeatHost", "pair"),
     "device": ("repeatDevice", "pair"),
     "core": ("repeatDevice", "host"),
+    # tools/measure/peers/c_loop.c in memory: both ends, no system calls, timers, resends or credit.
+    "loop": (None, None),
 }
+# No round trips; 32 in flight, with 26 bytes of text.
+LOOP_OPTIONS = ("0", "32", "26")
 
 
 def run(program, part, function, count, folder):
     """Instructions and allocations of one run."""
+    arguments = [str(count), *LOOP_OPTIONS] if part == "loop" else ["drive", part, "--count", str(count)]
     output = folder / f"{part}-{count}"
     options = [f"--toggle-collect=*{function}*"] if function else []
     valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *options]
-    done = subprocess.run([*valgrind, program, "drive", part, "--count", str(count)], capture_output=True, text=True)
+    done = subprocess.run([*valgrind, program, *arguments], capture_output=True, text=True)
     if done.returncode != 0 or not output.exists():
         sys.exit(f"drive {part} under valgrind: {done.returncode}: {done.stderr[-800:]}")
     text = output.read_text()
@@ -45,15 +52,16 @@ def run(program, part, function, count, folder):
     return int(total[1]), sum(map(int, calls))
 
 
-def measured(program):
+def measured(notibot_dev, loop):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         # valgrind cannot read the debug information of Swift.
         plain = folder / "notibot-dev"
-        subprocess.run(["objcopy", "--strip-debug", program, plain], check=True)
+        subprocess.run(["objcopy", "--strip-debug", notibot_dev, plain], check=True)
         rows = {}
         for part, (function, base) in PARTS.items():
-            few, many = (run(plain, part, function, count, folder) for count in COUNTS)
+            program = loop if part == "loop" else plain
+            few, many = (run(program, part, function, count, folder) for count in COUNTS)
             per = COUNTS[1] - COUNTS[0]
             allocations = (many[1] - few[1]) / per - (rows[base][1] if base else 0)
             rows[part] = (round((many[0] - few[0]) / per), round(allocations, 1))
@@ -69,13 +77,14 @@ def budget():
 def main():
     parser = argparse.ArgumentParser(prog="scripts/dev instructions", description=__doc__.splitlines()[0])
     parser.add_argument("--notibot", required=True, help="the program next to notibot-dev")
+    parser.add_argument("--c-loop", required=True)
     parser.add_argument("--update", action="store_true", help="write the figures as the budget")
     parser.add_argument("--json", action="store_true", help="print one document")
     options = parser.parse_args()
     if not shutil.which("valgrind"):
         print("not run: valgrind is missing (apt-get install valgrind)", file=sys.stderr)
         return 77
-    rows, allowed = measured(f"{options.notibot}-dev"), budget()
+    rows, allowed = measured(f"{options.notibot}-dev", options.c_loop), budget()
     if options.update:
         head = "# Per notification of 100 bytes: part, instructions, allocations. Written by scripts/dev instructions --update.\n"
         kept = {**allowed, **rows}
@@ -88,7 +97,7 @@ def main():
             over.append(part)
         if not options.json:
             text = f"budget {limits[0]:>7}, {limits[1]:>5}" if limits else "no budget"
-            print(f"{part:7} {figures[0]:>7} instructions, {figures[1]:>5} allocations   ({text})")
+            print(f"{part:10} {figures[0]:>7} instructions, {figures[1]:>5} allocations   ({text})")
     if options.json:
         print(json.dumps({part: {"instructions": one, "allocations": two} for part, (one, two) in rows.items()}))
     if over:

@@ -3,7 +3,8 @@
  * Host and device are two processes on a pseudo-terminal, with blocking reads. The host builds each JSON from
  * fields, frames and sends it; the device checks the frame, parses and validates the JSON, stores it and answers.
  * Frames are those of docs/PROTOCOL.md with an ATT Write Request; timers, resends, credit and sessions are left out.
- * Prints the JSON object that python_pair.py prints.
+ * Prints the JSON object that python_pair.py prints. With 0 round trips, both ends pass COUNT notifications on one
+ * thread, without a line, and nothing is printed: for tools/measure/instructions.py.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -106,11 +107,8 @@ typedef struct {
 
 typedef void frame_handler(void *context, uint8_t sequence, const uint8_t *payload, size_t count);
 
-/* Reads once and hands on every valid frame of the direction. Returns false at the end of the stream. */
-static bool receive(receiver_t *receiver, uint8_t expected, frame_handler *handler, void *context) {
-  ssize_t got = read(receiver->fd, receiver->buffer + receiver->used, sizeof receiver->buffer - receiver->used);
-  if (got <= 0) return false;
-  receiver->used += (size_t)got;
+/* Hands on every valid frame of the direction. */
+static void take_frames(receiver_t *receiver, uint8_t expected, frame_handler *handler, void *context) {
   size_t start = 0;
   uint8_t *zero;
   while ((zero = memchr(receiver->buffer + start, 0, receiver->used - start)) != NULL) {
@@ -127,6 +125,14 @@ static bool receive(receiver_t *receiver, uint8_t expected, frame_handler *handl
   }
   memmove(receiver->buffer, receiver->buffer + start, receiver->used - start);
   receiver->used -= start;
+}
+
+/* Reads once and hands on the frames. Returns false at the end of the stream. */
+static bool receive(receiver_t *receiver, uint8_t expected, frame_handler *handler, void *context) {
+  ssize_t got = read(receiver->fd, receiver->buffer + receiver->used, sizeof receiver->buffer - receiver->used);
+  if (got <= 0) return false;
+  receiver->used += (size_t)got;
+  take_frames(receiver, expected, handler, context);
   return true;
 }
 
@@ -223,21 +229,39 @@ static void host_frame(void *context, uint8_t sequence, const uint8_t *payload, 
   if (sequence == (uint8_t)host->answered && count == 1 && payload[0] == 0x13) host->answered++;
 }
 
+/* Writes what the window allows to `out`; returns the number of bytes. */
+static size_t fill_window(host_t *host, unsigned target, unsigned window, uint8_t *out) {
+  size_t used = 0;
+  while (host->sent != target && host->sent - host->answered < window) {
+    uint8_t payload[3 + JSON_LIMIT] = {0x12, 0x06, 0x00};
+    int length = snprintf(
+        (char *)payload + 3, JSON_LIMIT, "{\"app\":\"Messages\",\"title\":\"Jane Doe %u\",\"text\":\"%s\",\"timestamp\":%u}",
+        host->sent, host->text, 1234567890u + host->sent);
+    used += put_frame(out + used, DATA_FROM_HOST, host->sent, host->answered, payload, 3 + (size_t)length);
+    host->sent++;
+  }
+  return used;
+}
+
 static void run_host(host_t *host, unsigned count, unsigned window) {
   unsigned target = host->answered + count;
   while (host->answered != target) {
     uint8_t out[65536];
-    size_t used = 0;
-    while (host->sent != target && host->sent - host->answered < window) {
-      uint8_t payload[3 + JSON_LIMIT] = {0x12, 0x06, 0x00};
-      int length = snprintf(
-          (char *)payload + 3, JSON_LIMIT, "{\"app\":\"Messages\",\"title\":\"Jane Doe %u\",\"text\":\"%s\",\"timestamp\":%u}",
-          host->sent, host->text, 1234567890u + host->sent);
-      used += put_frame(out + used, DATA_FROM_HOST, host->sent, host->answered, payload, 3 + (size_t)length);
-      host->sent++;
-    }
-    write_all(host->receiver.fd, out, used);
+    write_all(host->receiver.fd, out, fill_window(host, target, window, out));
     if (!receive(&host->receiver, DATA_FROM_DEVICE, host_frame, host)) exit(1);
+  }
+}
+
+static void run_in_memory(host_t *host, unsigned count, unsigned window) {
+  static receiver_t receiver;
+  static device_t device;
+  while (host->answered != count) {
+    receiver.used = fill_window(host, count, window, receiver.buffer);
+    take_frames(&receiver, DATA_FROM_HOST, device_frame, &device);
+    memcpy(host->receiver.buffer, device.out, device.used);
+    host->receiver.used = device.used;
+    device.used = 0;
+    take_frames(&host->receiver, DATA_FROM_DEVICE, host_frame, host);
   }
 }
 
@@ -273,11 +297,16 @@ static int by_value(const void *left, const void *right) {
 int main(int argc, char **argv) {
   unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 50000, trips = argc > 2 ? (unsigned)atoi(argv[2]) : 5000;
   unsigned window = argc > 3 ? (unsigned)atoi(argv[3]) : 32, text = argc > 4 ? (unsigned)atoi(argv[4]) : 48;
-  if (trips == 0 || window == 0 || window > 100 || text > 380) return 2;
+  if (window == 0 || window > 100 || text > 380) return 2;
   make_crc_tables();
+  static host_t host;
+  memset(host.text, 'x', text);
+  if (trips == 0) {
+    run_in_memory(&host, count, window);
+    return 0;
+  }
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return 1;
-  static host_t host;
   host.receiver.fd = open(ptsname(master), O_RDWR | O_NOCTTY);
   struct termios mode;
   if (host.receiver.fd < 0 || tcgetattr(host.receiver.fd, &mode) != 0) return 1;
@@ -289,7 +318,6 @@ int main(int argc, char **argv) {
     run_device(master);
     _exit(0);
   }
-  memset(host.text, 'x', text);
   run_host(&host, 1000, window);
 
   double own = own_cpu(), other = process_cpu(child), start = seconds();
