@@ -121,6 +121,57 @@ import Testing
     #expect(unwritable.status == .exited(18))
   }
 
+  @Test func `with several boards each has a suite, and one that hangs is an error of its own`() async throws
+  {
+    try await withEmulator("--profile", "quiet") { emulator in
+      let terminal = try ControlledTerminal()
+      let directory = try TemporaryDirectory()
+      let boards = ["board-1", "board-2", "board-3"].map(directory.file)
+      for (board, port) in zip(boards, [emulator.port, terminal.path, "/dev/null"]) {
+        try FileManager.default.createSymbolicLink(atPath: board, withDestinationPath: port)
+      }
+      let ending = try await run(
+        "soak", "--all", "-p", directory.file("board-*"), "--duration", "1s", "--rate", "20", "--timeout",
+        "1", "--junit", directory.file("j.xml"))
+      #expect(ending.errors.contains("2 of 3 boards did not pass"), "\(ending.errors)")
+      let text = try directory.contents(of: "j.xml")
+      let junit = try JUnit(parsing: text)
+      #expect(junit.cases == 7 && junit.errors == 2 && junit.failures == 0, "\(text)")
+      let suites = text.split(separator: "\n").filter { $0.contains("<testsuite ") }
+      for (suite, (board, counts)) in zip(suites, zip(boards, [(5, 0), (1, 1), (1, 1)])) {
+        let expected =
+          "<testsuite name=\"\(board)\" tests=\"\(counts.0)\" failures=\"0\" errors=\"\(counts.1)\" "
+        #expect(suite.contains(expected))
+        #expect(text.contains("<testcase classname=\"soak.\(board)\" "))
+      }
+    }
+  }
+
+  @Test func `without a matching board, and interrupted, the report of several boards is written`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let none = try await run(
+      "soak", "--all", "-p", directory.file("board-*"), "--duration", "1s", "--junit", directory.file("n.xml")
+    )
+    #expect(none.status == .exited(10))
+    #expect(try JUnit(parsing: try directory.contents(of: "n.xml")).errors == 1)
+    try await withEmulator("--profile", "quiet") { emulator in
+      for board in ["board-1", "board-2"].map(directory.file) {
+        try FileManager.default.createSymbolicLink(atPath: board, withDestinationPath: emulator.port)
+      }
+      let soak = try Program([
+        "soak", "--all", "-j", "1", "-p", directory.file("board-*"), "--duration", "1h", "--junit",
+        directory.file("i.xml"),
+      ])
+      try await emulator.wait(for: "accepted>=6")
+      soak.send(SIGINT)
+      #expect(await soak.ending().status == .exited(130))
+      let junit = try JUnit(parsing: try directory.contents(of: "i.xml"))
+      #expect(junit.errors == 2 && junit.failures == 0)
+    }
+  }
+
   @Test(arguments: [
     ["--duration", "0s"], ["--duration", "5d"], ["--duration", "x"], ["--duration", "nan"],
     ["--duration", "1s", "--rate", "0"],

@@ -35,13 +35,17 @@ struct AllBoards: ParsableArguments {
   /// Runs `body` with the options of the port, or with those of each board: a board that fails does
   /// not affect the others.
   ///
-  /// - Parameter isJSON: whether `body` prints one JSON document.
+  /// - Parameters:
+  ///   - isJSON: whether `body` prints one JSON document.
+  ///   - begin: called with the names of several boards before they begin.
   /// - Throws: the error of `body`; with `--all` a `Failure` unless all succeeded.
   func run(
-    _ line: LineOptions, isJSON: Bool, _ body: @escaping @Sendable (LineOptions) async throws -> Void
+    _ line: LineOptions, isJSON: Bool, begin: @Sendable ([String]) -> Void = { _ in },
+    _ body: @escaping @Sendable (LineOptions) async throws -> Void
   ) async throws {
     guard all else { return try await body(line) }
     let names = try await Self.matching(try line.resolvedPort().value).map(\.description)
+    begin(names)
     let outputs = names.map { Output.Board(name: $0.printable) }
     var failures: [Int: Failure] = [:]
     await withTaskGroup(of: (Int, Failure?).self) { group in
@@ -94,7 +98,7 @@ struct AllBoards: ParsableArguments {
     }
   }
 
-  private static func failure(of error: any Error) -> Failure {
+  static func failure(of error: any Error) -> Failure {
     switch error {
     case let error as any ClassifiedError: Failure(error)
     case is CancellationError: Failure(.interrupted, "interrupted")

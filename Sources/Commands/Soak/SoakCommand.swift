@@ -80,65 +80,60 @@ struct SoakCommand: AsyncParsableCommand {
     guard (0.1...600).contains(timeout) else { throw ValidationError("--timeout must be 0.1 to 600 seconds") }
     guard (0.1...10_000).contains(rate) else { throw ValidationError("--rate must be 0.1 to 10000") }
     guard (1...10_000).contains(keep) else { throw ValidationError("--keep must be 1 to 10000") }
-    guard !boards.all || [control, outbox, junit, html].allSatisfy({ $0 == nil }) else {
-      throw ValidationError("--all cannot be combined with --control, --outbox, --junit and --html")
+    guard !boards.all || [control, outbox, html].allSatisfy({ $0 == nil }) else {
+      throw ValidationError("--all cannot be combined with --control, --outbox and --html")
     }
   }
 
   func run() async throws {
+    let files = try SoakFiles(junit: junit, html: html, port: portText)
+    let unended = Failure(.unfitEnvironment, "ended before the soak could be evaluated")
+    let remove = Interruption.addLastWords { files.write(unended: unended) }
+    defer { remove() }
     let command = self
-    try await Interruption.cancelling {
-      try await command.boards.run(command.line, isJSON: command.json) { line in
-        var one = command
-        one.line = line
-        try await one.soak()
+    do {
+      try await Interruption.cancelling {
+        try await command.boards.run(command.line, isJSON: command.json, begin: files.begin) { line in
+          var one = command
+          one.line = line
+          try await one.soak(files)
+        }
       }
+    } catch {
+      files.write(unended: AllBoards.failure(of: error))
+      throw error
     }
+    files.write(unended: unended)
   }
 
-  private func soak() async throws {
-    let startedAt = Date()
-    let files = try SoakFiles(junit: junit, html: html)
-    let remove = Interruption.addLastWords {
-      let trouble = Failure(.unfitEnvironment, "ended before the soak could be evaluated")
-      write(to: files, nil, trouble, startedAt)
-    }
-    defer { remove() }
+  private var portText: String { (try? line.resolvedPort().value.description) ?? "" }
+
+  private func soak(_ files: SoakFiles) async throws {
+    var ending = SoakEnding(port: portText)
+    defer { files.record(ending) }
     let report: SoakReport
     do {
       report = try await measured()
     } catch {
-      let failure = (error as? any ClassifiedError).map { Failure($0) } ?? error
-      write(to: files, nil, failure, startedAt)
-      throw failure
+      ending.trouble = AllBoards.failure(of: error)
+      throw error
     }
+    ending.report = report
     if json {
       try Output.json(report, pretty: true)
     } else {
       Output.data(report.text)
     }
     let verdict = Result { try judge(report) }
-    var trouble: (any Error)?
     if Task.isCancelled {
-      trouble = Failure(
+      ending.trouble = Failure(
         .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
     } else if report.sessions == 0 || report.trouble != nil || report.isUndecided,
       case .failure(let error) = verdict
     {
-      trouble = error
+      ending.trouble = AllBoards.failure(of: error)
     }
-    write(to: files, report, trouble, startedAt)
     try verdict.get()
-  }
-
-  private func write(
-    to files: SoakFiles, _ report: SoakReport?, _ trouble: (any Error)?, _ startedAt: Date
-  ) {
-    let failure = trouble as? Failure
-    let port = report?.port ?? (try? line.resolvedPort().value.description) ?? ""
-    files.write(
-      report, port: port, trouble: trouble.map { failure?.description ?? "\($0)" },
-      isDeviceWrong: failure?.kind == .refused, startedAt: startedAt)
   }
 
   private func measured() async throws -> SoakReport {

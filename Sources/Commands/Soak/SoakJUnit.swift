@@ -12,31 +12,47 @@ enum SoakJUnit {
     case errored(String)
   }
 
-  /// The XML document; it has at least one case.
-  ///
-  /// - Parameters:
-  ///   - report: the results; `nil` if the soak did not start.
-  ///   - trouble: why it did not start, or ended early; `nil` if it was completed.
-  ///   - isDeviceWrong: whether the trouble is a fault of the device.
-  static func document(
-    of report: SoakReport?, port: String, trouble: String?, isDeviceWrong: Bool, startedAt: Date
-  ) -> String {
-    var cases: [(String, Outcome)] = []
-    if let trouble {
-      cases.append(("it runs to its end", isDeviceWrong ? .failed(trouble) : .errored(trouble)))
+  /// The XML document, with a suite for each board; it has at least one case.
+  static func document(of endings: [SoakEnding]) -> String {
+    let suites = endings.map { (ending: $0, cases: cases(of: $0)) }
+    let seconds = endings.compactMap(\.report?.seconds).max() ?? 0
+    let isOne = suites.count == 1
+    var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
+    lines.append("<testsuites name=\"notibot soak\" \(totals(of: suites.flatMap(\.cases), seconds))>")
+    for (ending, cases) in suites {
+      // A server takes equal names for one case.
+      lines += suite(of: ending, cases, isOne ? "Soak" : ending.port, isOne ? "soak" : "soak.\(ending.port)")
     }
-    if let report, report.sessions > 0 { cases += claims(of: report) }
+    return (lines + ["</testsuites>"]).joined(separator: "\n") + "\n"
+  }
+
+  private static func cases(of ending: SoakEnding) -> [(String, Outcome)] {
+    var cases: [(String, Outcome)] = []
+    if let trouble = ending.trouble {
+      let text = trouble.description
+      cases.append(("it runs to its end", trouble.kind == .refused ? .failed(text) : .errored(text)))
+    }
+    if let report = ending.report, report.sessions > 0 { cases += claims(of: report) }
+    return cases
+  }
+
+  private static func totals(of cases: [(String, Outcome)], _ seconds: Double) -> String {
     let failures = cases.count { if case .failed = $0.1 { true } else { false } }
     let errors = cases.count { if case .errored = $0.1 { true } else { false } }
-    let totals =
-      "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" "
-      + "time=\"\(String(format: "%.3f", report?.seconds ?? 0))\""
-    var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"]
-    lines.append("<testsuites name=\"notibot soak\" \(totals)>")
-    lines.append(
-      "  <testsuite name=\"Soak\" \(totals) skipped=\"0\" timestamp=\"\(startedAt.formatted(.iso8601))\">")
+    return "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" "
+      + "time=\"\(String(format: "%.3f", seconds))\""
+  }
+
+  private static func suite(
+    of ending: SoakEnding, _ cases: [(String, Outcome)], _ name: String, _ package: String
+  ) -> [String] {
+    let report = ending.report
+    var lines = [
+      "  <testsuite name=\"\(JUnitReport.escaped(name))\" \(totals(of: cases, report?.seconds ?? 0)) "
+        + "skipped=\"0\" timestamp=\"\(ending.startedAt.formatted(.iso8601))\">"
+    ]
     lines.append("    <properties>")
-    lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(port))\"/>")
+    lines.append("      <property name=\"port\" value=\"\(JUnitReport.escaped(ending.port))\"/>")
     for fact in RunIdentity(bench: .init(notibot: Notibot.configuration.version)).facts {
       lines.append("      <property name=\"\(fact.name)\" value=\"\(JUnitReport.escaped(fact.value))\"/>")
     }
@@ -45,9 +61,9 @@ enum SoakJUnit {
       lines.append("      <property name=\"recovery.\(step.step)\" value=\"\(value)\"/>")
     }
     lines.append("    </properties>")
-    for (name, outcome) in cases { lines += testCase(name, outcome) }
+    for (name, outcome) in cases { lines += testCase(name, outcome, package) }
     if let report { lines.append("    <system-out>\(JUnitReport.escaped(report.text))</system-out>") }
-    return (lines + ["  </testsuite>", "</testsuites>"]).joined(separator: "\n") + "\n"
+    return lines + ["  </testsuite>"]
   }
 
   private static func claims(of report: SoakReport) -> [(String, Outcome)] {
@@ -67,8 +83,9 @@ enum SoakJUnit {
     ]
   }
 
-  private static func testCase(_ name: String, _ outcome: Outcome) -> [String] {
-    let opening = "    <testcase classname=\"soak\" name=\"\(JUnitReport.escaped(name))\""
+  private static func testCase(_ name: String, _ outcome: Outcome, _ package: String) -> [String] {
+    let names = (JUnitReport.escaped(package), JUnitReport.escaped(name))
+    let opening = "    <testcase classname=\"\(names.0)\" name=\"\(names.1)\""
     func lines(_ element: String, _ type: String, _ message: String) -> [String] {
       let message = JUnitReport.escaped(message)
       return [
