@@ -12,11 +12,10 @@ extension Collection where Element == UInt8, Index == Int {
     return number
   }
 
-  /// The text up to the first zero in a field; printable ASCII only, anything else as `?`.
+  /// The text up to the first zero in a field; sanitise before printing.
   func text(at offset: Int, limit: Int) -> String {
     guard offset >= 0, offset < count else { return "" }
     let field = self[(startIndex + offset)..<(startIndex + Swift.min(count, offset + limit))]
-    return String(
-      field.prefix { $0 != 0 }.map { 0x20...0x7E ~= $0 ? Character(UnicodeScalar($0)) : "?" })
+    return String(decoding: field.prefix { $0 != 0 }, as: UTF8.self)
   }
 }

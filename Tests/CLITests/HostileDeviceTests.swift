@@ -60,6 +60,9 @@ import Testing
       try await emulator.ask(["command": "action", "item": 1, "act": 0])
       let line = try await watch.output.line(1)
       #expect(line.contains("unknown") && line.contains("end"))
+      if options == ["--json"] {
+        #expect(try JSON(parsing: line)["data"] == .string(String(decoding: hostile, as: UTF8.self)))
+      }
       watch.send(SIGTERM)
       let ending = await watch.ending()
       #expect(ending.lines.count == 2)

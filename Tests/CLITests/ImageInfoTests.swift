@@ -58,6 +58,25 @@ struct ImageInfoTests {
       image["sha256"] == .string("fdb63a2836373cbe954b10eadcbad6eeb8f775ef42847cc3030af5a102fd215c"))
   }
 
+  @Test func `names in an image are exact as JSON, and printable as text`() async throws {
+    let name = "\u{1B}[2Jé\u{9B}\u{202E}"
+    // The name of the project, in a file whose checksum and hash are left out.
+    var image = Self.image
+    let old = Array(name.utf8)
+    for (index, byte) in old.enumerated() {
+      image[319] ^= image[80 + index] ^ byte
+      image[80 + index] = byte
+    }
+    image[23] = 0
+    try write(image.prefix(320), to: "hostile.bin")
+    let text = try await info(directory.file("hostile.bin"))
+    #expect(text.status == .exited(0), "\(text.errors)")
+    #expect(!text.output.hasControls && text.output.contains(#"project           \u{1b}[2Jé\u{9b}\u{202e}"#))
+    let json = try await info(directory.file("hostile.bin"), "--json")
+    #expect(!json.output.hasControls)
+    #expect(try JSON(parsing: json.output)["image"]["project"] == .string(name))
+  }
+
   @Test func `each unusable file is refused with its own reason`() async throws {
     try write(Self.image.prefix(300), to: "cut.bin")
     var changed = Self.image

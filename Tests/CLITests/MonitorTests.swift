@@ -252,6 +252,28 @@ import Testing
     #expect(!rest.hasControls)
   }
 
+  @Test func `as JSON text of a malicious device is exact, without colours, and controls no terminal`()
+    async throws
+  {
+    let terminal = try ControlledTerminal()
+    let monitor = try await startMonitor(terminal.path, "--until", "end", "--json", "--timeout", "600")
+    let hostile = "\u{1B}[2J\u{1B}]52;c;eA==\u{7}\u{9B}2J\u{202E}\u{8}\u{7F}"
+    terminal.write(
+      Array(
+        "\(hostile)\n\u{1B}[31mred\u{1B}[0m \\x1B\nabort() was called at PC 0x42\u{9B}\nRebooting...\n"
+          .utf8))
+    let ending = await monitor.ending()
+    #expect(!ending.output.hasControls)
+    let records = try ending.lines.map { try JSON(parsing: $0) }
+    #expect(
+      records.filter { $0["event"] == "text" }.map { $0["text"] }
+        == [.string(hostile), "red \\x1B", "abort() was called at PC 0x42\u{9B}", "Rebooting..."])
+    let crash = try #require(records.first { $0["event"] == "crash" })
+    #expect(
+      crash["lines"].elements.first == "abort() was called at PC 0x42\u{9B}"
+        && crash["reason"] == "abort() was called at PC 0x42\u{9B}")
+  }
+
   @Test func `output after the expected line has no effect`() async throws {
     let terminal = try ControlledTerminal()
     let monitor = try await startMonitor(terminal.path, "--until", "ready", "--timeout", "600")

@@ -60,6 +60,7 @@ struct TerminalTextTests {
   ])
   func `terminal controls are escaped`(text: String, shown: String) {
     #expect(TerminalText.sanitised(text.utf8) == shown)
+    #expect(TerminalText.exact(text.utf8).utf8.elementsEqual(text.utf8))
   }
 
   @Test(
@@ -75,5 +76,6 @@ struct TerminalTextTests {
   @Test func `a character that is cut off is escaped, whatever comes before it`() {
     let bytes = Array("I (3) notibot: „سلام“ 👨‍👩‍👧\r\nGrüße\rx".utf8) + [0xE2, 0x82, 0x41, 0xF0, 0x9F]
     #expect(TerminalText.sanitised(bytes).hasSuffix(#"Grüße\x0Dx\xE2\x82A\xF0\x9F"#))
+    #expect(TerminalText.exact(bytes).hasSuffix("\r\nGrüße\rx" + #"\xE2\x82A\xF0\x9F"#))
   }
 }

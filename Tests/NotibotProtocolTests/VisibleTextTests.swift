@@ -31,6 +31,12 @@ struct VisibleTextTests {
     #expect(visible.colored == colored)
   }
 
+  @Test func `for JSON only colours are removed`() {
+    #expect(
+      VisibleText(Array("\u{1B}[2J\u{1B}[31mx\u{1B}[0m\u{9B}\u{202E}\r\0".utf8)).exact
+        == "\u{1B}[2Jx\u{9B}\u{202E}\r\0")
+  }
+
   @Test func `invalid UTF-8 and newlines are made visible`() {
     #expect(VisibleText([0xFF, 0x41, 0xC3, 0x0A, 0x42]).plain == #"\xFFA\xC3\nB"#)
   }

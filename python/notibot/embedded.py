@@ -18,7 +18,7 @@ import pytest
 
 from notibot._program import NotibotError
 from notibot.board import Board
-from notibot.recording import Recorded, RecordedBoard, RecordedEmulator
+from notibot.recording import Recorded, RecordedBoard, RecordedEmulator, printable
 from notibot.suite import SuiteReport
 
 SERVICE = "notibot"
@@ -68,12 +68,12 @@ class LoggedConsole(Logged, Recorded):
     """A board whose port is held, so that its console is in the log from the start."""
 
     def _received(self, line: str) -> None:
-        self._log(line)
+        self._log(printable(line))
 
     def reset(self) -> None:
         with self._use(alone=True), self.console(seconds=BOOT_SECONDS, reset=True) as lines:
             for line in lines:
-                self._log(line.text)
+                self._log(printable(line.text))
 
 
 class LoggedBoard(LoggedConsole, RecordedBoard):

@@ -24,7 +24,7 @@ from notibot import embedded
 from notibot._program import NotibotError, run
 from notibot.board import Board
 from notibot.emulator import Emulator
-from notibot.recording import RecordedBoard, RecordedEmulator
+from notibot.recording import RecordedBoard, RecordedEmulator, printable
 from notibot.suite import SuiteReport
 
 SECTION = "Notibot console, until the teardown: "
@@ -99,9 +99,8 @@ def _recorded(item: pytest.Item, port: str | None) -> Iterator[RecordedBoard | R
     name = port or "emulator"
     with _once(item, name, lambda: RecordedEmulator() if port is None else RecordedBoard(port)) as board:
         yield board
-        text = "".join(f"{line}\n" for line in board.lines())
-        printable = "".join(mark if mark.isprintable() or mark in "\n\t" else "\ufffd" for mark in text)
-        item.stash.setdefault(CONSOLES, []).append((name, printable.rstrip()))
+        text = "".join(f"{printable(line)}\n" for line in board.lines())
+        item.stash.setdefault(CONSOLES, []).append((name, text.rstrip()))
 
 
 @pytest.fixture

@@ -17,6 +17,13 @@ from notibot.shared import Connection
 SESSION_SECONDS = 5.0
 
 
+def printable(text: str) -> str:
+    """A line in which nothing controls a terminal."""
+    return "".join(
+        mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
+    )
+
+
 class Recorded(Board):
     """A board whose port `notibot share` holds, so that its console is read all the time.
 

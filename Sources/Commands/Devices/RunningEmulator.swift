@@ -5,7 +5,7 @@ import SerialLink
 /// An emulator of this program that this user can see.
 struct RunningEmulator: Encodable {
   var pid: Int32
-  /// Where it can be reached, as its command line says; printable.
+  /// Where it can be reached, as its command line says.
   var place: String
 
   /// Those of all processes, by their numbers.
@@ -15,7 +15,7 @@ struct RunningEmulator: Encodable {
       guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return [] }
       let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
       let folder = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")) ?? ""
-      return places(words, in: folder).map { RunningEmulator(pid: pid, place: $0.printable) }
+      return places(words, in: folder).map { RunningEmulator(pid: pid, place: $0) }
     }
   }
 

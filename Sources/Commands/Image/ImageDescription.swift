@@ -1,5 +1,6 @@
 import Digests
 import FirmwareImages
+import SerialLink
 
 /// What `image info` prints.
 struct ImageDescription {
@@ -44,7 +45,7 @@ struct ImageDescription {
 
         \(flash.table.map(Self.rows) ?? "no partition table")
 
-        Application in \(flash.partition?.name ?? "no partition")
+        Application in \(flash.partition?.name.printable ?? "no partition")
         \(Self.rows(of: flash.running))
 
         \(file)
@@ -63,7 +64,7 @@ struct ImageDescription {
       rows += [
         ["project", descriptor.project], ["version", descriptor.version],
         ["compiled", "\(descriptor.date) \(descriptor.time)"], ["ESP-IDF", descriptor.idfVersion],
-      ]
+      ].map { $0.map(\.printable) }
     }
     for (index, segment) in image.segments.enumerated() {
       rows.append(["segment \(index)", "0x\(hex(segment.address, digits: 8)), \(segment.lengthBytes) bytes"])
@@ -78,7 +79,10 @@ struct ImageDescription {
     return Table.text(
       [head]
         + table.entries.map {
-          [$0.name, "\($0.type)/\($0.subtype)", "0x" + hex($0.offset, digits: 0), "\($0.lengthBytes)"]
+          [
+            $0.name.printable, "\($0.type)/\($0.subtype)", "0x" + hex($0.offset, digits: 0),
+            "\($0.lengthBytes)",
+          ]
         })
   }
 

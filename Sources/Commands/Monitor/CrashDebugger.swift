@@ -48,8 +48,8 @@ struct CrashDebugger: Sendable {
         let function = values["func"], function != "??"
       else { return nil }
       return CrashDecoder.Frame(
-        address: address, function: String(function.prefix(500)).printable,
-        file: String((values["fullname"] ?? values["file"] ?? "").prefix(1000)).printable,
+        address: address, function: String(function.prefix(500)),
+        file: String((values["fullname"] ?? values["file"] ?? "").prefix(1000)),
         line: values["line"].flatMap { Int($0) })
     }
   }

@@ -15,7 +15,7 @@ struct CrashDecoder: Sendable {
     var address: UInt32
     /// If the device printed more than one.
     var core: Int?
-    /// All printable.
+    /// As the ELF file has it, and so is `file`; sanitise before printing.
     var function: String
     var file: String
     var line: Int?
@@ -23,7 +23,7 @@ struct CrashDecoder: Sendable {
     /// "0x4200a2b4 fault at board.c:33"
     var text: String {
       let place = file.isEmpty ? "" : " at \(file)\(line.map { ":\($0)" } ?? "")"
-      return "0x" + String(address, radix: 16) + " \(function)\(place)"
+      return "0x" + String(address, radix: 16) + " \(function)\(place)".printable
     }
   }
 
@@ -170,15 +170,15 @@ struct CrashDecoder: Sendable {
 
   private static func frame(_ text: Substring, _ address: UInt32) -> Frame {
     guard let at = text.ranges(of: " at ").last else {
-      return Frame(address: address, function: String(text.prefix(500)).printable, file: "")
+      return Frame(address: address, function: String(text.prefix(500)), file: "")
     }
-    let function = String(text[..<at.lowerBound].prefix(500)).printable
+    let function = String(text[..<at.lowerBound].prefix(500))
     let place = text[at.upperBound...].split(separator: " ").first ?? ""
     let colon = place.lastIndex(of: ":") ?? place.endIndex
     let file = place[..<colon]
     guard file != "??" else { return Frame(address: address, function: function, file: "") }
     let line = colon == place.endIndex ? nil : Int(place[place.index(after: colon)...])
     return Frame(
-      address: address, function: function, file: String(file.prefix(1000)).printable, line: line)
+      address: address, function: function, file: String(file.prefix(1000)), line: line)
   }
 }

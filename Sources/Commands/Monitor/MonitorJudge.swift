@@ -37,7 +37,7 @@ struct MonitorJudge {
     case .damage(let damage): return verdict(onText: damage.bytes, isWhole: true)
     case .crash(let crash):
       guard failsOnCrash else { return nil }
-      let text = "\(crash.kind.rawValue), \(crash.reason)"
+      let text = "\(crash.kind.rawValue), \(VisibleText(Array(crash.reason.utf8)).plain)"
       return .failed(
         reason: "crash", match: crash.reason,
         Failure(.deviceRestarted, "\(port): the device crashed: \(text)"))

@@ -96,7 +96,7 @@ struct MonitorPrinter {
     line.add("event", "start")
     line.add("schema", "notibot.monitor")
     line.add("version", 2)
-    line.add("port", options.port.description.printable)
+    line.add("port", options.port.description)
     line.add("time", json: time.epoch(at: moment))
     return line.document() + "\n"
   }
@@ -197,7 +197,7 @@ struct MonitorPrinter {
   }
 
   private func words(_ name: String, _ crash: Crash) -> String {
-    var words = "\(name) (\(crash.kind.rawValue)): \(crash.reason)"
+    var words = "\(name) (\(crash.kind.rawValue)): \(VisibleText(Array(crash.reason.utf8)).plain)"
     var core: Int?
     for frame in crashFrames {
       if let next = frame.core, next != core {
@@ -226,7 +226,7 @@ struct MonitorPrinter {
     switch record.content {
     case .text(let text):
       line.add("event", "text")
-      line.add("text", VisibleText(text.bytes).plain)
+      line.add("text", VisibleText(text.bytes).exact)
       if text.source == .framedLog { line.add("framed", true) }
       switch text.end {
       case .newline: break
@@ -239,7 +239,7 @@ struct MonitorPrinter {
       line.add("event", "damage")
       line.add("kind", damage.kind.rawValue)
       line.add("bytes", damage.bytes.count)
-      line.add("text", VisibleText(damage.bytes).plain)
+      line.add("text", VisibleText(damage.bytes).exact)
     case .boot(let cause):
       line.add("event", "boot")
       line.add("cause", cause)
@@ -251,7 +251,7 @@ struct MonitorPrinter {
       line.add("boots", boots)
     case .opened(let port):
       line.add("event", "opened")
-      line.add("port", port.printable)
+      line.add("port", port)
     case .lost(let reason):
       line.add("event", "lost")
       line.add("reason", reason)
@@ -263,7 +263,7 @@ struct MonitorPrinter {
     line.add("event", event)
     line.add("kind", crash.kind.rawValue)
     line.add("reason", crash.reason)
-    line.add("lines", crash.lines.map { VisibleText($0).plain })
+    line.add("lines", crash.lines.map { VisibleText($0).exact })
     if crash.isCut { line.add("isCut", true) }
     guard options.decoder != nil else { return }
     line.add("frames", json: "[" + crashFrames.map(Self.json).joined(separator: ",") + "]")
@@ -293,9 +293,9 @@ struct MonitorPrinter {
     line.add("pdu", summary.pdu)
     if !summary.detail.isEmpty { line.add("detail", summary.detail) }
     if let notification = summary.notification {
-      line.add("app", VisibleText(Array(notification.app.utf8)).plain)
-      line.add("title", VisibleText(Array(notification.title.utf8)).plain)
-      line.add("text", VisibleText(Array(notification.text.utf8)).plain)
+      line.add("app", notification.app)
+      line.add("title", notification.title)
+      line.add("text", notification.text)
     }
     if options.frames == .full { line.add("payload", hex(frame.payload)) }
   }

@@ -86,13 +86,9 @@ package enum Output {
     if let board { board.take(document) } else { data(document) }
   }
 
-  /// A value as JSON, with sorted keys. Characters that JSON allows but a terminal could execute
-  /// are escaped.
+  /// A value as JSON, with sorted keys, as `printableJSON` encodes it.
   package static func document(_ value: some Encodable, pretty: Bool = false) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    return escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
+    escaped(try value.printableJSON(isPretty: pretty))
   }
 
   /// A record of nothing but strings, numbers that are finite, and Bools, as a line of NDJSON

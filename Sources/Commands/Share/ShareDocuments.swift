@@ -77,10 +77,6 @@ struct ShareAnswer: Encodable {
 extension Encodable {
   /// One line of JSON with its newline.
   var shareLine: [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let failure = Data(#"{"ok":false}"#.utf8)
-    let document = String(decoding: (try? encoder.encode(self)) ?? failure, as: UTF8.self)
-    return Array((document.printableJSON + "\n").utf8)
+    Array((((try? printableJSON()) ?? #"{"ok":false}"#) + "\n").utf8)
   }
 }

@@ -18,8 +18,11 @@ extension ShareServer {
   /// A program has connected. It can be gone again when this returns: `leave` comes meanwhile.
   func admit(_ id: Int, _ channel: any NIOCore.Channel, pid: Int32) {
     // Cut here, so that each line that names clients keeps its limit, also one with all of them.
-    let command = PortHolder(pid: pid).command.printable.utf8.prefix(Self.commandLimitBytes)
-    let process = PortHolder(pid: pid, command: String(decoding: command, as: UTF8.self))
+    var command = String(PortHolder(pid: pid).command.unicodeScalars.prefix(Self.commandLimitBytes))
+    while JSONRecord.quoted(command).utf8.count > Self.commandLimitBytes + 2 {
+      command.unicodeScalars.removeLast()
+    }
+    let process = PortHolder(pid: pid, command: command)
     clients[id] = ShareClient(id: id, channel: channel, process: process)
     clients[id]?.greet(ShareGreeting(port: name.description))
     if clients.count > Self.clientsLimit {

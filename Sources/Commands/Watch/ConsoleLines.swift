@@ -1,6 +1,6 @@
 import NotibotProtocol
 
-/// Splits console text, which arrives in pieces, into lines that are safe to print.
+/// Splits console text, which arrives in pieces, into lines, which are not sanitised.
 struct ConsoleLines {
   /// A longer line is split, so that memory is bounded if a device never ends a line.
   static let lineLimitBytes = 4096
@@ -24,6 +24,6 @@ struct ConsoleLines {
   private mutating func drainLine() -> String {
     if pending.last == UInt8(ascii: "\r") { pending.removeLast() }
     defer { pending.removeAll(keepingCapacity: true) }
-    return TerminalText.sanitised(pending)
+    return TerminalText.exact(pending)
   }
 }

@@ -13,7 +13,7 @@ struct EventDocument: Encodable {
   /// Why the session ended.
   var reason: String?
   var bootID: String?
-  /// Console text, or an event that this host does not know; sanitised.
+  /// Console text, or an event that this host does not know; not sanitised.
   var data: String?
 
   init(event: String, count: Int? = nil, data: String? = nil) {
@@ -34,8 +34,7 @@ struct EventDocument: Encodable {
       (self.item, self.action, rev) = (item, action, revision)
     case .unknown(let bytes):
       self.init(event: "unknown")
-      // With a line break in it a device could forge the next event.
-      data = TerminalText.sanitised(bytes).printable
+      data = TerminalText.exact(bytes)
     case .disconnected(let error):
       let isRestart = error.code == .deviceRestarted
       self.init(event: isRestart ? "restarted" : "disconnected")
@@ -47,11 +46,14 @@ struct EventDocument: Encodable {
     }
   }
 
-  /// As text: the event, then its details.
+  /// As text: the event, then its details. With a line break in it a device could forge the next
+  /// event.
   var text: String {
+    let data = data.map { TerminalText.sanitised($0.utf8) }
     let details: [String?] = [
       count.map { "\($0)" }, item.map { "item \($0)" }, action.map { "action \($0)" },
-      rev.map { "rev \($0)" }, reason, bootID.map { "boot \($0)" }, data,
+      rev.map { "rev \($0)" }, reason, bootID.map { "boot \($0)" },
+      event == "text" ? data : data?.printable,
     ]
     return ([event] + details.compactMap(\.self)).joined(separator: " ")
   }

@@ -148,8 +148,6 @@ package protocol JSONDocument: Encodable {}
 extension JSONDocument {
   /// The document, keys sorted. Text of a device cannot act on what shows the document.
   package func document() throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(self), as: UTF8.self).printableJSON + "\n"
+    try printableJSON(isPretty: true) + "\n"
   }
 }

@@ -16,7 +16,7 @@ package struct Crash: Equatable, Sendable {
   }
 
   package var kind: Kind
-  /// The device's own short reason; printable.
+  /// The device's own short reason; sanitise before printing.
   package var reason: String
   /// The printed lines; empty if only its HELLO reported the crash.
   package var lines: [[UInt8]]

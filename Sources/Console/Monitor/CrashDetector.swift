@@ -142,7 +142,7 @@ struct CrashDetector: Equatable, Sendable {
     now: Instant
   ) {
     guard let found else { return }
-    let text = VisibleText(Array(line[found.offset...])).plain
+    let text = VisibleText(Array(line[found.offset...])).exact
     state = .collecting(
       Report(
         crash: Crash(kind, reason: text, lines: [line]),
@@ -261,7 +261,7 @@ extension CrashDetector.Report {
   /// The report with its reason.
   fileprivate var finished: Crash {
     var crash = crash
-    let texts = crash.lines.map { VisibleText($0).plain }
+    let texts = crash.lines.map { VisibleText($0).exact }
     var found: String?
     switch reason {
     case .line: break

@@ -135,9 +135,7 @@ final class ControlHandler: ChannelInboundHandler {
     } catch {
       reply = .refused(error.description)
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let encoded = (try? encoder.encode(reply)) ?? Data(#"{"error":"internal","ok":false}"#.utf8)
-    return Array(encoded) + [UInt8(ascii: "\n")]
+    let encoded = (try? reply.printableJSON()) ?? #"{"error":"internal","ok":false}"#
+    return Array((encoded + "\n").utf8)
   }
 }

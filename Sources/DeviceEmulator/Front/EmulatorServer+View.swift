@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NotibotProtocol
+import SerialLink
 
 /// Snapshots of the display for viewers, at most one per `snapshotInterval`. A viewer that is slow
 /// gets the newest only, so nothing is queued for it.
@@ -95,8 +96,6 @@ extension EmulatorServer {
       time: Int64(Date().timeIntervalSince1970 * 1000), port: portPath, statistics: statistics,
       items: wired.device.newest.map { ControlReply.Item($0) }, frames: viewing.line.frames,
       console: viewing.line.console)
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(snapshot)).map { Array($0) }
+    return (try? snapshot.printableJSON()).map { Array($0.utf8) }
   }
 }

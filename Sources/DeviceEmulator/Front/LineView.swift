@@ -69,7 +69,7 @@ struct LineView {
       if line.last == UInt8(ascii: "\r") { line.removeLast() }
       linesBefore += 1
       if console.count == Self.linesLimit { console.removeFirst() }
-      console.append(Entry(number: linesBefore, text: String(decoding: line, as: UTF8.self)))
+      console.append(Entry(number: linesBefore, text: TerminalText.exact(line)))
       line = []
     }
   }

@@ -1,13 +1,20 @@
-/// Makes bytes from a device safe for a terminal.
+/// Bytes from a device as text: safe for a terminal, or exact for JSON.
 ///
-/// Controls except newline and tab, a carriage return without a newline after it, DEL, C1 controls
-/// and invalid UTF-8 become `\xNN`; scalars that change the direction of text, break lines or are
-/// invisible become U+FFFD. Otherwise a device could overwrite the screen, or write to the
-/// clipboard.
+/// For a terminal, controls except newline and tab, a carriage return without a newline after it,
+/// DEL, C1 controls and invalid UTF-8 become `\xNN`; scalars that change the direction of text,
+/// break lines or are invisible become U+FFFD. Otherwise a device could overwrite the screen, or
+/// write to the clipboard.
 package enum TerminalText {
-  /// The text of `bytes`.
+  /// The text of `bytes` for a terminal.
   package static func sanitised(_ bytes: some Sequence<UInt8>) -> String {
-    let bytes = Array(bytes)
+    text(of: Array(bytes), isExact: false)
+  }
+
+  /// The text of `bytes` for a JSON document, whose encoder escapes what a terminal executes
+  /// (docs/INTERFACE.md). Only invalid UTF-8 becomes `\xNN`.
+  package static func exact(_ bytes: some Sequence<UInt8>) -> String { text(of: Array(bytes), isExact: true) }
+
+  private static func text(of bytes: [UInt8], isExact: Bool) -> String {
     // Fast path for nearly every console line; at 3 Mbaud the path below would use much of a CPU.
     if bytes.allSatisfy({ 0x20...0x7E ~= $0 }) { return String(decoding: bytes, as: UTF8.self) }
     var result = String.UnicodeScalarView()
@@ -15,13 +22,14 @@ package enum TerminalText {
     while index < bytes.count {
       let end = index + (characterLengthBytes(bytes[index]) ?? 1)
       let isNewline =
-        bytes[index] == UInt8(ascii: "\r") && end < bytes.count && bytes[end] == UInt8(ascii: "\n")
+        !isExact && bytes[index] == UInt8(ascii: "\r") && end < bytes.count
+        && bytes[end] == UInt8(ascii: "\n")
       if isNewline {
         index = end  // The newline comes next, and is enough.
       } else if end <= bytes.count,
         let scalar = String(validating: bytes[index..<end], as: UTF8.self)?.unicodeScalars.first
       {
-        append(scalar, to: &result)
+        if isExact { result.append(scalar) } else { append(scalar, to: &result) }
         index = end
       } else {
         appendEscape(of: bytes[index], to: &result)

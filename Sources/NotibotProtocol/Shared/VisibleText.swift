@@ -10,9 +10,13 @@ package struct VisibleText: Equatable, Sendable {
   package let plain: String
   /// With its colours, which are reset at the end; `plain` if it has none.
   package let colored: String
+  /// Without colours, else unchanged: for JSON, as in `TerminalText`.
+  package var exact: String { TerminalText.exact(uncolored) }
+  private let uncolored: [UInt8]
 
   package init(_ bytes: [UInt8]) {
     guard bytes.contains(0x1B) else {
+      uncolored = bytes
       plain = VisibleText.oneLine(TerminalText.sanitised(bytes))
       colored = plain
       return
@@ -35,6 +39,7 @@ package struct VisibleText: Equatable, Sendable {
     }
     plain += bytes[start...]
     colored += VisibleText.oneLine(TerminalText.sanitised(bytes[start...]))
+    uncolored = plain
     self.plain = VisibleText.oneLine(TerminalText.sanitised(plain))
     self.colored = hasColor ? colored + "\u{1B}[0m" : colored
   }

@@ -177,9 +177,7 @@ extension Comparison {
       cases: cases.map {
         Document.CaseEntry(id: $0.id, old: $0.old, new: $0.new, verdict: $0.verdict)
       }, warnings: warnings)
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(document), as: UTF8.self)
+    return try document.printableJSON(isPretty: true)
   }
 }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 extension String {
   /// This text with all terminal controls and line breaks made visible:
   /// C0 and C1 controls, DEL, bidirectional controls and line separators become `\u{…}`.
@@ -18,6 +20,7 @@ extension String {
   /// This JSON text with the characters escaped that `printable` shows by their numbers: a parser
   /// reads the same values, and a terminal or an editor shows nothing else than there is.
   package var printableJSON: String {
+    if utf8.allSatisfy({ $0 < 0x7F }) { return self }
     var result = ""
     for scalar in unicodeScalars {
       // The others are line breaks between values.
@@ -47,5 +50,17 @@ extension String {
   package var printableLines: String {
     split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
       .joined(separator: "\n")
+  }
+}
+
+extension Encodable {
+  /// One JSON document with sorted keys. Its text is exact; what a terminal could execute is
+  /// escaped. Every document of a program is written by this or by `JSONRecord`
+  /// (docs/INTERFACE.md).
+  package func printableJSON(isPretty: Bool = false) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
+    return String(decoding: try encoder.encode(self), as: UTF8.self).printableJSON
   }
 }
