@@ -17,6 +17,22 @@ import Testing
     _ = try Notibot.parseAsRoot(words)
   }
 
+  @Test func `each example of a page of help begins with the path of its command`() {
+    func check(_ command: any ParsableCommand.Type, _ path: String) {
+      let help = HelpLayout.wrapped(
+        Notibot.helpMessage(for: command, columns: HelpLayout.unwrapped), columns: 80)
+      let block = help.components(separatedBy: "\n\n").first { $0.hasPrefix("EXAMPLES\n") } ?? ""
+      for line in block.split(separator: "\n") where line.hasPrefix("  notibot ") {
+        #expect("\(line) ".hasPrefix("  notibot \(path) "))
+      }
+      for next in command.configuration.subcommands { check(next, "\(path) \(next._commandName)") }
+    }
+    for command in Notibot.configuration.subcommands { check(command, command._commandName) }
+    for (name, examples) in Examples.all where !name.isEmpty {
+      #expect(examples.allSatisfy { "\($0.line) ".hasPrefix("\(name) ") })
+    }
+  }
+
   @Test func `every command that opens a port has examples`() {
     for command in Notibot.configuration.subcommands {
       let help = HelpLayout.wrapped(

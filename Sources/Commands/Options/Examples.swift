@@ -55,7 +55,10 @@ enum Examples {
     "view": [("view --socket /tmp/control", "the display of a running emulator")],
     "proxy": [("proxy -p /dev/ttyACM0 --link /tmp/faulty --faults flip=1e-4", "a board behind a bad cable")],
     "bench": [("bench -p emu:", "throughput and round trips")],
-    "report": [("report compare old.json new.json", "exit code 1 if the new one is worse")],
+    "report": [
+      ("report html report.json --output report.html", "one file for a browser"),
+      ("report compare old.json new.json", "exit code 1 if the new one is worse"),
+    ],
     "image": [("image info build/app.bin", "chip, version and hashes of a file")],
     "docs": [("docs CLI", "this version's page about the command line")],
     "doctor": [("doctor --json", "for a script")],
@@ -65,11 +68,13 @@ enum Examples {
     ],
   ]
 
-  /// The block of a command's help; `nil`: there is none. The program's own has an empty name.
-  static func of(_ command: Substring) -> String? {
-    all[String(command)].map { examples in
-      "EXAMPLES\n"
-        + examples.map { "  notibot \($0.line)\n      \($0.purpose)" }.joined(separator: "\n")
+  /// The block of a command's help; `nil`: there is none. The program's own has an empty path.
+  static func of(_ path: [Substring]) -> String? {
+    let examples = all[String(path.first ?? "")]?.filter {
+      path.isEmpty || $0.line.split(separator: " ").starts(with: path)
     }
+    guard let examples, !examples.isEmpty else { return nil }
+    return "EXAMPLES\n"
+      + examples.map { "  notibot \($0.line)\n      \($0.purpose)" }.joined(separator: "\n")
   }
 }

@@ -34,7 +34,10 @@ enum HelpLayout {
     var others = blocks.filter { !$0.hasPrefix("EXIT CODES") }
     let usage = "USAGE: notibot "
     if let index = others.firstIndex(where: { $0.hasPrefix(usage) }),
-      let examples = Examples.of(others[index].dropFirst(usage.count).prefix { $0.isLetter || $0 == "-" })
+      let examples = Examples.of(
+        others[index].dropFirst(usage.count).split { $0 == " " || $0 == "\n" }.prefix {
+          $0.first?.isLetter == true
+        })
     {
       others.insert(examples, at: index)
     }
