@@ -104,6 +104,23 @@ struct FlashTests {
     }
   }
 
+  @Test func `a board that was in its loader runs the application at the end`() async throws {
+    let emulator = try await NetworkEmulator([
+      "--rfc2217", "127.0.0.1:0", "--flash-file", directory.file("flash"),
+    ])
+    #expect(try await run("reset", "-p", emulator.port, "--into", "loader").status == .exited(0))
+    let words = Self.whole.map(directory.file) + ["--before", "no-reset", "--timeout", "600", "--json"]
+    let ending = try await Program(
+      ["flash", "-p", emulator.port] + words,
+      environment: [
+        "NOTIBOT_ESPTOOL": Esptool.path ?? "/no/esptool", "XDG_CACHE_HOME": directory.file("cache"),
+      ]
+    ).ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    #expect(try JSON(parsing: ending.output)["firmware"]["match"] == "build-hash")
+    await emulator.stop()
+  }
+
   @Test func `a monitor writes the images by a key, and continues`() async throws {
     try await withChip { emulator in
       #expect(try await program(emulator, Self.whole).ending().status == .exited(0))

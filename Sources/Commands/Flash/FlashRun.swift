@@ -67,7 +67,10 @@ struct FlashRun: Sendable {
     try await write(port, &report)
     report.outcome = .flashed
     var place = port
-    if after == .hardReset { place = try await awaitFirmware(port, &report) }
+    if after == .hardReset {
+      if before == .noReset { try await leaveLoader(port) }
+      place = try await awaitFirmware(port, &report)
+    }
     report.seconds = (ContinuousClock.now - start).inSeconds
     return (report, place)
   }
@@ -261,6 +264,21 @@ struct FlashRun: Sendable {
   }
 
   // MARK: The firmware
+
+  /// esptool resets by RTS, which has no effect while DTR is asserted as well; without a reset at
+  /// its beginning DTR is as the driver leaves it when the port is opened.
+  private func leaveLoader(_ port: PortAddress) async throws {
+    let run = ResetRun(
+      name: .address(port), rate: rate, target: .app, way: .none, after: after, timeout: timeout, ports: ports
+    )
+    do {
+      _ = try await run.leaveLoader(port, ResetStrategy.Wiring(port, ports.info(at: port)))
+    } catch let error as PortError {
+      // Whether the board runs is asked next: it can have no lines, and USB inside the chip
+      // restarts with it.
+      if ![.usage, .linkLost, .noBoard].contains(error.kind) { Output.note("\(error)") }
+    }
+  }
 
   private func greet(_ port: PortAddress, within limit: Duration) async throws -> ResetRun.Greeting? {
     try await BoardGreeting.ask(.address(port), bitsPerSecond: rate, within: limit)

@@ -65,7 +65,7 @@ struct ResetRun: Sendable {
       }
     }
     if after == .hardReset, target == .loader || way == .none {
-      try await finish(port, ResetStrategy.Wiring(port, info), &report)
+      report.sequences.append(try await leaveLoader(port, ResetStrategy.Wiring(port, info)))
     }
     report.seconds = (ContinuousClock.now - start).inSeconds
     return report
@@ -183,10 +183,8 @@ struct ResetRun: Sendable {
     if report.bootIDBefore != nil { try await prove(returned, nil, since: begin, &report) }
   }
 
-  /// Leaves the loader.
-  private func finish(
-    _ port: PortAddress, _ wiring: ResetStrategy.Wiring, _ report: inout ResetReport
-  ) async throws {
+  /// Leaves the loader. Returns the name of the sequence.
+  func leaveLoader(_ port: PortAddress, _ wiring: ResetStrategy.Wiring) async throws -> String {
     let sequence = ResetStrategy.attempts(into: .app, over: wiring)[0].sequence
     let line = try await open(port)
     do {
@@ -198,7 +196,7 @@ struct ResetRun: Sendable {
       throw error
     }
     await line.close()
-    report.sequences.append(sequence.name)
+    return sequence.name
   }
 
   // MARK: Verification
