@@ -180,6 +180,19 @@ import Testing
     #expect(ending.lines.contains { $0.hasPrefix("ESP-ROM:") }, "\(ending.output)")
   }
 
+  @Test(arguments: [[], ["--json"]]) func `--reset at a port without modem lines fails as reset does`(
+    options: [String]
+  ) async throws {
+    let terminal = try ControlledTerminal()
+    let ending = try await Program(["monitor", "-p", terminal.path, "--reset"] + options).ending()
+    let reset = try await run("reset", "-p", terminal.path)
+    #expect(ending.status == .exited(2) && reset.status == ending.status)
+    #expect(
+      ending.errorLines.last?.hasPrefix("notibot: cannot ") == true
+        && ending.errorLines.last == reset.errorLines.last)
+    if !options.isEmpty { #expect(try JSON(parsing: try #require(ending.lines.last))["reason"] == "reset") }
+  }
+
   @Test func `without -b other rates are tried while the bytes are not text`() async throws {
     let garbage = (0..<256).map { index in UInt8(truncatingIfNeeded: index * 37 + 128) | 0x80 }
     let text = Array(String(repeating: "I (31) boot: ESP-IDF v5.1\r\n", count: 8).utf8)

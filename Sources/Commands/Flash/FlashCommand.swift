@@ -141,9 +141,9 @@ struct FlashCommand: AsyncParsableCommand {
       }
     }
     guard monitor else { return }
-    var next = try MonitorCommand.parse(["--reset"])
+    var next = try MonitorCommand.parse([])
     next.line = line
-    try await next.run()
+    try await next.run(resetting: .ifPossible)
   }
 
   /// Flashes at each change of the files. What fails is reported, and tried again with the next.

@@ -103,7 +103,9 @@ struct MonitorCommand: AsyncParsableCommand {
     }
   }
 
-  func run() async throws {
+  func run() async throws { try await run(resetting: reset ? .required : .none) }
+
+  func run(resetting reset: MonitorOptions.Reset) async throws {
     let rate = try line.resolvedBitsPerSecond()
     var options = MonitorOptions(
       port: try line.resolvedPort().value, serial: SerialOptions(bitsPerSecond: rate.value))
@@ -125,7 +127,7 @@ struct MonitorCommand: AsyncParsableCommand {
     options.reconnects = reconnect
     options.takesKeys = isatty(STDIN_FILENO) == 1
     options.failsOnCrash = failOnCrash ?? !options.takesKeys
-    (options.linesToSend, options.resets) = (sendLine, reset)
+    (options.linesToSend, options.reset) = (sendLine, reset)
     options.images = flash
     // Reports a missing image before a port is opened.
     if !flash.isEmpty { _ = try await FlashFiles(flash).plan(chip: nil) }
@@ -143,7 +145,7 @@ struct MonitorCommand: AsyncParsableCommand {
           } catch let error where !Task.isCancelled {
             Output.note("\(error)")
           }
-          (options.linesToSend, options.resets) = ([], true)
+          (options.linesToSend, options.reset) = ([], .ifPossible)
           options.isContinued = true
           options.timeout = end.map { max(.milliseconds(1), $0 - .now) }
         }

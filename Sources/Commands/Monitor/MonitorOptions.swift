@@ -32,6 +32,14 @@ struct MonitorOptions: Sendable {
     case never
   }
 
+  enum Reset: Sendable {
+    case none
+    /// A port that cannot reset its board is noted.
+    case ifPossible
+    /// It ends the monitor.
+    case required
+  }
+
   var port: PortName
   var serial: SerialOptions
   /// Regular expressions.
@@ -56,7 +64,7 @@ struct MonitorOptions: Sendable {
   var reconnects = true
   var failsOnCrash = false
   /// Whether the board is restarted when the port is first open.
-  var resets = false
+  var reset = Reset.none
   /// Sent when the port is first open, each with a newline.
   var linesToSend: [String] = []
   /// Whether other rates are tried when the bytes are not text: the user has asked for none.

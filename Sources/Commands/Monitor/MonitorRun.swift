@@ -16,6 +16,8 @@ struct MonitorRun: Sendable {
     case portEnded(PortError?)
     case keys(MonitorKeys.Event)
     case saveFailed(Failure)
+    /// That of --reset.
+    case resetFailed(Failure)
     /// Something for the user.
     case note(String)
     case timeout

@@ -29,14 +29,16 @@ extension MonitorSession {
     }
   }
 
-  private mutating func reset(into target: ResetTarget) {
+  /// - Parameter isRequired: whether a failure ends the monitor.
+  mutating func reset(into target: ResetTarget, isRequired: Bool = false) {
     printNote(target == .app ? "resetting the board" : "resetting the board into its loader")
     Task { [monitor, emit] in
       do throws(PortError) {
         try await monitor.reset(into: target)
       } catch {
         // USB inside the chip restarts with it.
-        if error.code != .deviceGone { emit(.note(error.description)) }
+        if error.code == .deviceGone { return }
+        emit(isRequired ? .resetFailed(Failure(error)) : .note(error.description))
       }
     }
   }

@@ -24,7 +24,7 @@ struct MonitorSession {
   private var machine = MonitorMachine()
   var printer: MonitorPrinter
   private var linesToSend: [String]
-  private var resets: Bool
+  private var reset: MonitorOptions.Reset
   /// In bits per second.
   var rate: UInt32
   private var search: RateSearch
@@ -57,7 +57,7 @@ struct MonitorSession {
     (self.end, self.decode, self.emit) = (end, decode, emit)
     rate = options.serial.bitsPerSecond
     search = RateSearch(rate: rate, maySearch: options.searchesRate)
-    (linesToSend, resets) = (options.linesToSend, options.resets)
+    (linesToSend, reset) = (options.linesToSend, options.reset)
     printer = MonitorPrinter(options)
     notices = ConsoleNotices(options)
     Output.text(printer.opening(at: .current))
@@ -83,6 +83,7 @@ struct MonitorSession {
     case .keys(.unknown): printNote("there is no such command: Ctrl-T h shows them")
     case .note(let words): printNote(words)
     case .saveFailed(let failure): ending = .failure(reason: "save", match: nil, failure)
+    case .resetFailed(let failure): ending = .failure(reason: "reset", match: nil, failure)
     case .timeout: ending = timedOut()
     case .tick:
       if timer.fires(on: loop) { machine.handleTimeout(now: now) }
@@ -132,8 +133,8 @@ struct MonitorSession {
         ? "Ctrl-] exits, Ctrl-T h shows commands, other keys go to the device" : "press Ctrl-C to exit"
       printNote("\(port.printable) is open at \(rate) baud; \(leaving)")
       if let warning = unlockedUsers.warning(for: port) { printNote(warning) }
-      if resets { perform(.reset) }
-      resets = false
+      if reset != .none { reset(into: .app, isRequired: reset == .required) }
+      reset = .none
       linesToSend.forEach { monitor.write(Array("\($0)\n".utf8)) }
       linesToSend = []
     case .bytes(let bytes):
