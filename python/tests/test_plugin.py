@@ -5,6 +5,7 @@ import xml.etree.ElementTree
 
 import notibot
 import pytest
+from notibot.recording import printable
 
 pytest_plugins = ["pytester"]
 
@@ -202,3 +203,7 @@ def test_a_board_that_does_not_answer_is_not_recorded(pytester, monkeypatch):
         os.close(end)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E * assert 13 != 13", "(not recorded: the board opened no session)"])
+
+
+def test_a_line_of_a_console_controls_no_terminal():
+    assert printable("a\tb\x1b[2J\x9b\u202e") == "a\tb\\x1b[2J\\x9b\\u202e"
