@@ -55,6 +55,15 @@ import Testing
     #expect(owner == .process(getpid()))
   }
 
+  @Test func `the file of a process that has ended, and waits for its parent, is replaced`() throws {
+    var (pid, info) = (pid_t(0), siginfo_t())
+    #expect(posix_spawn(&pid, "/bin/true", nil, nil, [nil], nil) == 0)
+    #expect(waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) == 0)
+    let (error, owner) = try opening(withLockFile: "\(pid)\n")
+    #expect(error == nil && owner == .process(getpid()))
+    #expect(waitpid(pid, nil, 0) == pid)
+  }
+
   @Test func `a file with our own pid is a former process's and is replaced`() throws {
     let (error, owner) = try opening(withLockFile: "\(getpid())\n")
     #expect(error == nil)

@@ -140,6 +140,12 @@ package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
     return commandLine(of: pid) == commandLine(of: getpid())
   }
 
+  /// Whether a process runs: one that has ended and waits for its parent has everything closed.
+  static func isRunning(_ pid: Int32) -> Bool {
+    guard kill(pid, 0) == 0 || errno != ESRCH else { return false }
+    return !["Z", "X"].contains(status(of: pid).first ?? "")
+  }
+
   private static func parent(of pid: Int32) -> Int32? {
     let fields = status(of: pid)
     return fields.count > 1 ? Int32(fields[1]) : nil

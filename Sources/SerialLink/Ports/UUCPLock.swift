@@ -60,7 +60,7 @@ struct UUCPLock: ~Copyable, Sendable {
   /// Not by this process: only the holder of the flock asks, so the number was a former process's.
   /// Nor by one that began after the file was written and does not have the port open.
   private static func isHeld(_ path: String, by pid: Int32, _ devicePath: String) -> Bool {
-    guard pid != getpid(), kill(pid, 0) == 0 || errno != ESRCH else { return false }
+    guard pid != getpid(), PortHolder.isRunning(pid) else { return false }
     guard let written = FileSystem.linkStatus(of: path)?.st_mtim.tv_sec,
       let start = PortHolder.startSeconds(of: pid), start > written + 1
     else { return true }

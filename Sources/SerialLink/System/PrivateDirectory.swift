@@ -38,7 +38,7 @@ package struct PrivateDirectory: Hashable, Sendable {
     for name in FileSystem.names(in: parent) where name.hasPrefix(prefix) {
       let path = "\(parent)/\(name)"
       guard let owner = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
-        owner > 0, kill(owner, 0) != 0, errno == ESRCH,
+        owner > 0, !PortHolder.isRunning(owner),
         // Links are not followed: in a world-writable directory, a link here could be an attack.
         let status = FileSystem.linkStatus(of: path), status.isDirectory, status.st_uid == geteuid()
       else { continue }
