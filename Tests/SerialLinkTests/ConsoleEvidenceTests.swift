@@ -17,8 +17,13 @@ import Testing
     #expect(finding("").isSilence && finding("").kind == .noAnswer)
   }
 
-  @Test func `frames that are no answer are the firmware's fault`() {
-    #expect(ConsoleEvidence().finding(echoes: 0, frames: 2).reason.contains("2 other frames"))
+  @Test func `frames that are no answer can be late, with console text too`() {
+    var evidence = ConsoleEvidence()
+    for _ in 0..<2 {
+      let found = evidence.finding(echoes: 0, frames: 2)
+      #expect(found.reason.contains("2 other frames") && found.hint.contains("longer --timeout"))
+      evidence.receive(Array("I (10000) notibot: 0 shown, host connected\r\n".utf8))
+    }
   }
 
   @Test func `console text is quoted by its last line, printable and cut`() {
@@ -38,6 +43,10 @@ import Testing
       "there is no bootloader in its flash"
     ),
     ("E (63) boot: No bootable app partitions in the partition table\r\n", "there is no application"),
+    (
+      "E (58) boot: load partition table error!\r\nrst:0x1 (POWERON),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n",
+      "no valid partition table"
+    ),
     (
       "Guru Meditation Error: Core  0 panic'ed\r\n\r\nRebooting...\r\n",
       "crashed and restarted (after a crash)"
@@ -67,7 +76,6 @@ import Testing
 
   @Test(arguments: [
     "rst:0x1 (POWERON),boot:0xc (SPI_FAST_FLASH_BOOT)\r\nI (31) boot: text\r\n",
-    String(repeating: "rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n", count: 5),
     "I (31) wifi: first:0x3 burst:0x4\r\n",
     String(repeating: "I (400) hosted: rst:0x7 (TG0_WDT),boot:0xc (SPI_FAST_FLASH_BOOT)\r\n", count: 4),
     "\u{1B}[0;32mI (4) a: rst:0x7 (TG0_WDT),boot:0xc (SPI_FAST_FLASH_BOOT)\u{1B}[0m\r\n",
@@ -76,6 +84,14 @@ import Testing
   func `a start that was asked for, and a chip that wakes up, are no crash`(text: String) {
     #expect(finding(text).kind == .noAnswer)
     #expect(finding(text).reason.contains("only console text"))
+  }
+
+  @Test func `a chip that sleeps, and a task that hangs, have not crashed`() {
+    let wake = "rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n"
+    #expect(finding(wake).reason.contains("only console text"))
+    #expect(finding(wake + wake).kind == .noAnswer && finding(wake + wake).reason.contains("sleeps"))
+    let hangs = finding("E (9) task_wdt: Task watchdog got triggered. The following tasks did not reset:\r\n")
+    #expect(hangs.kind == .noAnswer && hangs.reason.contains("hangs"))
   }
 
   @Test(arguments: [

@@ -28,14 +28,27 @@ package struct ConsoleEvidence: Equatable, Sendable {
   static let restartsLimit = 3
   /// Starts after power-on; some of them can be those of opening the port.
   static let powerOnsLimit = 5
-  /// Lines of a board that has stopped, and what each says. Source: ESP-IDF, `panic.c`,
-  /// `bootloader_utility.c`; the ROMs.
-  private static let ends: [(line: String, reason: String, hint: String)] = [
-    ("CPU halted.", "the device crashed and stopped", "read its console text; reset it to start it again"),
-    ("Entering gdb stub now.", "the device crashed, and waits for a debugger", "read its console text"),
-    ("No bootable app partitions", "there is no application in its flash", "flash the whole build"),
-    ("invalid header: 0xffffffff", "there is no bootloader in its flash", "flash the whole build"),
+  /// Lines that say why a board does not answer, what each says, and whether they count only since
+  /// its last start: the others are printed before the next one. Source: ESP-IDF, `panic.c`,
+  /// `bootloader_utility.c`, `flash_partitions.c`, `task_wdt.c`; the ROMs.
+  private static let ends: [(line: String, isLast: Bool, kind: FailureKind, reason: String, hint: String)] = [
+    (
+      "CPU halted.", true, .deviceRestarted, "the device crashed and stopped",
+      "\(read); reset it to start it again"
+    ),
+    ("Entering gdb stub now.", true, .deviceRestarted, "the device crashed, and waits for a debugger", read),
+    ("No bootable app partitions", false, .deviceRestarted, "there is no application in its flash", flashAll),
+    (
+      "load partition table error", false, .deviceRestarted, "its flash has no valid partition table",
+      flashAll
+    ),
+    ("invalid header: 0xffffffff", false, .deviceRestarted, "there is no bootloader in its flash", flashAll),
+    ("Task watchdog got triggered", true, .noAnswer, "a task of its firmware hangs (task watchdog)", read),
   ]
+  private static let read = "read its console text"
+  private static let flashAll = "flash the whole build"
+  /// Wakes from deep sleep while one answer is awaited. Source: the ROMs, DEEPSLEEP_RESET.
+  private static let (wake, wakesLimit) = (UInt8(5), 2)
 
   /// The TLV that HELLO, SYNACK and RST begin with: they can be damaged, but the rate is right.
   private static let magic: [UInt8] = [0x81, 4] + Array("NBOT".utf8)
@@ -61,34 +74,39 @@ package struct ConsoleEvidence: Equatable, Sendable {
         kind: .noAnswer, reason: "no answer, only the frames of this host come back",
         hint: "check whether RX and TX are connected, and that the firmware at this port is not a console")
     }
-    if textBytes == 0, frames > 0 {
-      return Finding(
-        kind: .noAnswer, reason: "no valid answer, only \(frames) other frames of a Notibot device",
-        hint: "its firmware does not keep the protocol: report this to its developers")
-    }
-    guard textBytes > 0 else { return .silence }
+    guard textBytes > 0 else { return frames > 0 ? Self.otherFrames(frames) : .silence }
     if text.firstRange(of: Self.magic) != nil {
       return Finding(
         kind: .noAnswer, reason: "no answer, only damaged frames of a Notibot device",
         hint: "the rate is right: look for what changes bytes on the way, such as flow control (XON/XOFF), "
           + "translated line ends (CR, LF), a telnet port, or the firmware itself")
     }
-    if isStrange {
+    if isStrange, frames == 0 {
       return Finding(
         kind: .noAnswer, reason: "no answer, only \(textBytes) bytes that are not text",
-        hint: "the rate is probably wrong: try another one, such as 115200")
+        hint: "the rate is probably wrong: use that of its firmware, such as 115200 or 921600")
     }
     if isInLoader {
       return Finding(
         kind: .noAnswer, reason: "no answer, the board waits for a download in the loader of its ROM\(quote)",
         hint: "release its BOOT button and press reset, or flash it")
     }
-    if let (what, hint) = end ?? restarts {
-      return Finding(kind: .deviceRestarted, reason: "no answer, \(what)\(quote)", hint: hint)
+    if let (kind, what, hint) = end ?? restarts {
+      return Finding(kind: kind, reason: "no answer, \(what)\(quote)", hint: hint)
     }
+    if frames > 0 { return Self.otherFrames(frames) }
     return Finding(
       kind: .noAnswer, reason: "no answer, only console text (\(textBytes) bytes)\(quote)",
       hint: "check that this is the right port, and that the firmware speaks the Notibot serial protocol")
+  }
+
+  /// Late answers are of an earlier attempt, or for another host.
+  private static func otherFrames(_ count: UInt64) -> Finding {
+    Finding(
+      kind: .noAnswer,
+      reason: "no answer in time, only \(count) other frames of a Notibot device, such as late answers",
+      hint: "if its line or its network is slow, use a longer --timeout; if not, its firmware does not keep "
+        + "the protocol: report this to its developers")
   }
 
   /// The lines, printable; the first one can be incomplete.
@@ -110,23 +128,36 @@ package struct ConsoleEvidence: Equatable, Sendable {
 
   /// Why the device does not get past its starts: after a fault, or too many. A chip that wakes up
   /// is as intended, and so is the restart by opening the port.
-  private var restarts: (what: String, hint: String)? {
+  private var restarts: (FailureKind, what: String, hint: String)? {
     let all = lines.compactMap { ESPBootLine(in: Array($0.utf8))?.cause }
     let starts = all.filter { $0.meaning != .intended }
     let hasCrashed = lines.contains { $0.hasSuffix("Rebooting...") }
     let cause = starts.last?.name ?? "after a crash"
-    let hint = "read its console text"
-    if starts.count >= Self.restartsLimit { return ("the device restarts again and again (\(cause))", hint) }
-    if hasCrashed { return ("the device crashed and restarted (\(cause))", hint) }
-    if starts.contains(where: { $0.trouble != nil }) { return ("the device restarted (\(cause))", hint) }
-    guard all.count(where: { $0.number == 1 }) >= Self.powerOnsLimit else { return nil }
-    return ("the power of the device comes again and again", "check its supply, its cable and the hub")
+    if starts.count >= Self.restartsLimit {
+      return (.deviceRestarted, "the device restarts again and again (\(cause))", Self.read)
+    }
+    if hasCrashed { return (.deviceRestarted, "the device crashed and restarted (\(cause))", Self.read) }
+    if starts.contains(where: { $0.trouble != nil }) {
+      return (.deviceRestarted, "the device restarted (\(cause))", Self.read)
+    }
+    if all.count(where: { $0.number == 1 }) >= Self.powerOnsLimit {
+      return (
+        .deviceRestarted, "the power of the device comes again and again",
+        "check its supply, its cable and the hub"
+      )
+    }
+    guard all.count(where: { $0.number == Self.wake }) >= Self.wakesLimit else { return nil }
+    return (
+      .noAnswer, "the device sleeps, and wakes only for moments",
+      "keep it awake while a host is connected, or use a longer --timeout"
+    )
   }
 
-  /// What the board says about its end, if it has not started since.
-  private var end: (what: String, hint: String)? {
+  /// What the board says about its end.
+  private var end: (FailureKind, what: String, hint: String)? {
     let last = lines.reversed().prefix { ESPBootLine(in: Array($0.utf8)) == nil }
-    return Self.ends.first { end in last.contains { $0.contains(end.line) } }.map { ($0.reason, $0.hint) }
+    return Self.ends.first { end in (end.isLast ? Array(last) : lines).contains { $0.contains(end.line) } }
+      .map { ($0.kind, $0.reason, $0.hint) }
   }
 }
 
