@@ -127,16 +127,19 @@ import Testing
     #expect(isDisplaced(journalErrorCode { try asked.apply([]) }))
   }
 
-  @Test func `a renamed outbox has all that was committed`() throws {
+  @Test(arguments: [(Attack.renamed, "renamed"), (.deleted, "outbox.saved")])
+  func `a renamed outbox, and the copy of a deleted one, have all that was committed`(
+    attack: Attack, name: String
+  ) throws {
     let journal = try makeJournal()
-    try Attack.renamed.carryOut(place)
+    try attack.carryOut(place)
     let code = journalErrorCode { try journal.apply([.put(Entries.queued(2))]) }
     guard case .displaced(_, isSaved: true)? = code else {
       Issue.record("\(String(describing: code))")
       return
     }
     journal.close()
-    let renamed = try Journal(path: place.folder + "/renamed", access: .forwarding)
+    let renamed = try Journal(path: place.folder + "/" + name, access: .forwarding)
     #expect(try renamed.contents().entries == [Entries.queued(1)])
   }
 

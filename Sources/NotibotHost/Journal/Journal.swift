@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
 import NotibotProtocol
+import SerialLink
 import Synchronization
 
 /// The outbox file: the state that must survive this process and power failures of the device and
@@ -242,17 +243,33 @@ extension Journal {
   private func failure(_ error: any Error, of database: DatabaseQueue, operation: String) -> JournalError {
     var failure = JournalError(error, path: path, operation: operation)
     guard case .displaced(let text, _) = failure.code else { return failure }
-    let isIntact = hold.withLock { hold in
-      guard let descriptor = hold.lock?.content else { return false }
-      return hold.files?.hasContent(in: descriptor) ?? false
+    let content = hold.withLock { hold -> Int32? in
+      guard let descriptor = hold.lock?.content else { return nil }
+      return hold.files?.hasContent(in: descriptor) == true ? descriptor : nil
     }
     let isSaved =
-      isIntact
+      content != nil
       && (try? database.writeWithoutTransaction { database in
         try Int.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") == 0
       }) == true
+    var status = stat()
+    if let content, isSaved, fstat(content, &status) == 0, status.st_nlink == 0 {
+      failure.code = savedCopy(of: content)
+      return failure
+    }
     failure.code = .displaced(text, isSaved: isSaved)
     return failure
+  }
+
+  /// A file without a name ends with this process: its content gets one.
+  private func savedCopy(of content: Int32) -> JournalError.Code {
+    let text = "it was deleted while in use"
+    let bytes = FileSystem.contents(of: "/proc/self/fd/\(content)", limitBytes: Int(Int32.max))
+    let saved = "\(path).saved"
+    guard let bytes, (try? WholeFile.write(bytes, to: saved, mode: 0o600)) != nil else {
+      return .displaced(text, isSaved: false)
+    }
+    return .displaced("\(text); \(saved) is a copy", isSaved: true)
   }
 
   /// SQLite moves its log into the file when it closes it, and deletes the log by its name. If

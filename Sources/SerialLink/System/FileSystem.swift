@@ -2,12 +2,12 @@ import Glibc
 
 /// The few file operations for port discovery and locking, without Foundation, to keep start-up
 /// fast.
-enum FileSystem {
+package enum FileSystem {
   /// A sysfs attribute or a lock file is at most a page; more is not read.
-  static let smallFileLimitBytes = 65_536
+  package static let smallFileLimitBytes = 65_536
 
   /// The start of the file at `path`, at most `smallFileLimitBytes`; `nil` when it cannot be read.
-  static func contents(of path: String, limitBytes: Int = smallFileLimitBytes) -> [UInt8]? {
+  package static func contents(of path: String, limitBytes: Int = smallFileLimitBytes) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     let owned = OwnedDescriptor(owning: descriptor)
