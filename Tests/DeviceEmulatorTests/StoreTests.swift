@@ -26,6 +26,25 @@ struct StoreTests {
     #expect(store.drainDisplayChanges().isEmpty)
   }
 
+  @Test func `notices and events beyond the limit are dropped, and the host is asked for a SYNC`() {
+    var bearer = ATTBearer(id: .serial, features: [.sync])
+    bearer.setCCCD(of: .data, to: 1)
+    let key = { NotificationKey(source: 5, id: $0) }
+    let queued = (1...128).map { bearer.queue(GoneNotice(reason: .dismissed, key: key($0), item: 0)) }
+    #expect(!queued.contains(false) && bearer.pendingResync == .none)
+    let again = bearer.queue(GoneNotice(reason: .expired, key: key(2), item: 0))
+    #expect(again && bearer.notices.count == 128)
+    let beyond = bearer.queue(GoneNotice(reason: .dismissed, key: key(129), item: 0))
+    #expect(!beyond && bearer.notices.count == 128 && bearer.pendingResync == .due)
+    bearer.settle(key(2))
+    #expect(bearer.notices.map(\.key.id) == [1] + Array(3...128))
+    let (fits, isTooLong) = (
+      bearer.queue(event: Array(repeating: 1, count: 20)),
+      !bearer.queue(event: Array(repeating: 1, count: 21))
+    )
+    #expect(fits && isTooLong)
+  }
+
   @Test func `a restart forgets writers, gone notifications, and the time`() {
     var rig = SyncRig()
     rig.rig.device.recordsDisplay = true
