@@ -65,7 +65,7 @@ import Testing
       #expect(
         try ending.documents().filter { $0["result"] == "rejected" }.compactMap { $0["reason"].string } == [
           "'key' has 0 bytes; 1 to 128 are allowed", "'key' has 129 bytes; 1 to 128 are allowed",
-          "'number' is not a whole number, or 'ev' or 'key' is not a string",
+          "the value of 'key' has the wrong type (at byte 8)",
         ])
       #expect(try await forwarding.titles() == ["most"])
     }

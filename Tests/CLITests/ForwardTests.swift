@@ -137,14 +137,15 @@ import Testing
       let bad = [
         "not json", #"{"number":7,"ev":"r"}"#, #"{"number":"x","ev":"r"}"#, #"{"number":0,"ev":"r"}"#,
         #"{"ev":"r"}"#, #"{"number":1,"ev":"x"}"#, #"{"app":"a"}"#,
+        Forwarding.line(String(repeating: "x", count: 150_000)),
       ]
       let text = ([Forwarding.line("1")] + bad + [Forwarding.line("2")]).joined(separator: "\n")
       let ending = try await forwarding.run(input: text)
       #expect(ending.status == .exited(2))
       let rejected = try ending.documents().filter { $0["result"] == "rejected" }
-      #expect(Set(rejected.compactMap { $0["line"].number }) == Set(stride(from: 2, through: 8, by: 1)))
+      #expect(Set(rejected.compactMap { $0["line"].number }) == Set(stride(from: 2, through: 9, by: 1)))
       #expect(rejected.allSatisfy { $0["reason"].string?.isEmpty == false })
-      #expect(ending.errors.contains("and 6 more"), "\(ending.errors)")
+      #expect(ending.errors.contains("and 7 more"), "\(ending.errors)")
       #expect(try await forwarding.titles() == ["1", "2"])
     }
   }

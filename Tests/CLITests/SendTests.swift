@@ -137,7 +137,7 @@ import Testing
     let ending = try await run("send", "-p", "emu:", "--file", "-", input: text)
     #expect(ending.status == .exited(2))
     #expect(ending.output == "1 accepted, 0 refused\n")
-    #expect(ending.errors.contains("line 2 of standard input is longer than 65536 bytes"))
+    #expect(ending.errors.contains("line 2 has more than 65536 bytes"))
   }
 
   @Test(arguments: ["", "\n", " \n\n"])

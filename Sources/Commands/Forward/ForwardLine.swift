@@ -15,13 +15,17 @@ enum ForwardLine {
   static func content(parsing bytes: [UInt8]) throws -> Content {
     guard mayHaveHead(bytes) else { return Content(submission: .add(try notification(bytes))) }
     let head: SubmissionHead
-    do {
+    do throws(NotificationError) {
       head = try SubmissionHead(parsing: bytes)
     } catch {
-      // If it is JSON at all, the parser of notifications has a better message.
-      _ = try notification(bytes)
-      throw Failure(
-        .usage, "'number' is not a whole number, or 'ev' or 'key' is not a string")
+      switch error.reason {
+      // Only of the head: no other value is read.
+      case .wrongType, .notAWholeNumber, .numberOutOfRange: throw error
+      case _:
+        // The parser of notifications has a better message.
+        _ = try notification(bytes)
+        throw error
+      }
     }
     let key = try head.key.map { text in
       guard let key = IdempotencyKey(text) else {

@@ -48,9 +48,14 @@ final class ForwardResults: Sendable {
   // MARK: Before
 
   /// Parses a line; reports an invalid one and returns `nil`.
-  func submission(for bytes: [UInt8], line: Int, client: Int?) -> SubmissionRequest? {
+  func submission(for line: LineCutter.Line, client: Int?) -> SubmissionRequest? {
+    let origin = Origin(line: line.number, client: client)
+    guard !line.isTooLong else {
+      reject(origin, reason: "it has more than \(LineCutter.limitBytes) bytes")
+      return nil
+    }
     do {
-      let content = try ForwardLine.content(parsing: bytes)
+      let content = try ForwardLine.content(parsing: line.bytes)
       let submission = content.submission
       let alteration = Self.alteration(of: submission)
       guard !isStrict || alteration.isNone else {
@@ -58,7 +63,7 @@ final class ForwardResults: Sendable {
       }
       let token = state.withLock { state in
         state.tokens += 1
-        state.origins[state.tokens] = Origin(line: line, client: client, isCut: alteration.isCut)
+        state.origins[state.tokens] = Origin(line: line.number, client: client, isCut: alteration.isCut)
         if let client { state.routes.recordSubmission(of: client) }
         return state.tokens
       }
@@ -67,7 +72,7 @@ final class ForwardResults: Sendable {
       return SubmissionRequest(
         submission, token: token, key: content.key, whenFull: client == nil ? .wait : .reject)
     } catch {
-      reject(Origin(line: line, client: client), reason: "\(error)")
+      reject(origin, reason: "\(error)")
       return nil
     }
   }
@@ -77,20 +82,6 @@ final class ForwardResults: Sendable {
     case .add(let notification), .update(_, let notification): Alteration(ofIdentified: notification)
     case .remove: Alteration()
     }
-  }
-
-  /// Reports that the rest of the input cannot be read.
-  func rejectRest(_ failure: Failure) {
-    state.withLock { state in
-      state.rejected += 1
-      state.firstRejection = state.firstRejection ?? failure
-    }
-  }
-
-  /// A line of a client that is not read to its end; the client is not read any further.
-  func rejectLongLine(_ line: Int, client: Int) {
-    let reason = "it has more than \(InputLines.lineLimitBytes) bytes; no further line is read"
-    reject(Origin(line: line, client: client), reason: reason)
   }
 
   private func reject(_ origin: Origin, reason: String) {

@@ -188,46 +188,27 @@ private struct ForwardClient {
 
   private func receive(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ pace: ForwardPace) async throws
   {
-    var unread = ByteBuffer()
-    var line = 0
-    for try await var bytes in inbound {
-      unread.discardReadBytes()
-      unread.writeBuffer(&bytes)
-      var hasLines = true
-      while hasLines {
-        await pace.untilOpen()
-        let batch: [SubmissionRequest]
-        (batch, hasLines) = popLines(from: &unread, &line)
-        _ = await forwarder.submit(batch)
-        try Task.checkCancellation()
-      }
-      if unread.readableBytes > InputLines.lineLimitBytes {
-        return results.rejectLongLine(line + 1, client: number)
-      }
+    var cutter = LineCutter()
+    for try await bytes in inbound {
+      cutter.receive(bytes.readableBytesView)
+      while try await submit(from: &cutter, pace) {}
     }
-    // The last line can lack its newline.
-    guard unread.readableBytes > 0,
-      let submission = results.submission(
-        for: Array(unread.readableBytesView), line: line + 1, client: number)
-    else { return }
-    _ = await forwarder.submit([submission])
+    while try await submit(from: &cutter, pace, isEnd: true) {}
   }
 
-  /// The submissions of the next lines, and whether there can be more lines.
-  private func popLines(from unread: inout ByteBuffer, _ line: inout Int) -> ([SubmissionRequest], Bool) {
+  /// Submits the next lines. Returns whether there can be more.
+  private func submit(
+    from cutter: inout LineCutter, _ pace: ForwardPace, isEnd: Bool = false
+  ) async throws -> Bool {
+    await pace.untilOpen()
     var batch: [SubmissionRequest] = []
-    for _ in 0..<ForwardSocket.batchLimit {
-      guard let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else {
-        return (batch, false)
-      }
-      let content = unread.readBytes(length: end - unread.readerIndex) ?? []
-      unread.moveReaderIndex(forwardBy: 1)
-      line += 1
-      guard content.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
-      if let submission = results.submission(for: content, line: line, client: number) {
-        batch.append(submission)
-      }
+    var count = 0
+    while count < ForwardSocket.batchLimit, let line = cutter.next(isEnd: isEnd) {
+      if let submission = results.submission(for: line, client: number) { batch.append(submission) }
+      count += 1
     }
-    return (batch, true)
+    _ = await forwarder.submit(batch)
+    try Task.checkCancellation()
+    return count == ForwardSocket.batchLimit
   }
 }

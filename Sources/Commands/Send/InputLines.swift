@@ -6,14 +6,8 @@ import SerialLink
 /// The lines of a file or of standard input, as many at a time as are available, so that a line in
 /// a pipe is processed immediately and a long file is read in large pieces.
 final class InputLines {
-  /// A line, and its number from 1.
-  struct Line {
-    var number: Int
-    var bytes: [UInt8]
-  }
-
   /// Far more than any notification.
-  static let lineLimitBytes = 65_536
+  static let lineLimitBytes = LineCutter.limitBytes
   private static let readSizeBytes = 65_536
 
   /// The size of a regular file in bytes; `nil` for anything else.
@@ -26,8 +20,7 @@ final class InputLines {
   /// Waits for input. The shared pool has one thread per processor: on a computer with one, a wait
   /// there would keep everything else from being done.
   private let thread = NIOThreadPool(numberOfThreads: 1)
-  private var pending: [UInt8] = []
-  private var number = 0
+  private var cutter = LineCutter()
   private var hasEnded = false
 
   /// - Parameter path: a file, or `-` for standard input.
@@ -64,54 +57,32 @@ final class InputLines {
   /// Everything up to the end, as text without the last line end: more than the display shows is
   /// refused. Throws as `next`.
   func wholeText() async throws -> String {
+    var text: [UInt8] = []
     while case let bytes = try await read(), !bytes.isEmpty {
-      pending += bytes
-      guard pending.count <= Self.lineLimitBytes else {
+      text += bytes
+      guard text.count <= Self.lineLimitBytes else {
         throw Failure(
           .usage, "\(name) has more than \(Self.lineLimitBytes) bytes", remedy: "shorten the text")
       }
     }
-    if pending.last == UInt8(ascii: "\n") { pending.removeLast() }
-    return String(decoding: pending, as: UTF8.self)
+    if text.last == UInt8(ascii: "\n") { text.removeLast() }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The next lines, at least one; `nil` at the end. Empty lines are omitted.
-  /// - Throws: `Failure` for a line that is too long, or when reading fails;
-  ///   `CancellationError`.
-  func next() async throws -> [Line]? {
+  /// - Throws: `Failure` when reading fails; `CancellationError`.
+  func next() async throws -> [LineCutter.Line]? {
     while true {
-      var lines: [Line] = []
-      var start = 0
-      while let end = pending[start...].firstIndex(of: UInt8(ascii: "\n")) {
-        append(Array(pending[start..<end]), to: &lines)
-        start = end + 1
+      var lines: [LineCutter.Line] = []
+      while let line = cutter.next(isEnd: hasEnded) { lines.append(line) }
+      if !lines.isEmpty {
+        doneBytes = cutter.doneBytes
+        return lines
       }
-      doneBytes += start
-      pending.removeFirst(start)
-      if pending.count > Self.lineLimitBytes {
-        throw Failure(
-          .usage, "line \(number + 1) of \(name) is longer than \(Self.lineLimitBytes) bytes",
-          remedy: "write one JSON document per line")
-      }
-      if !lines.isEmpty { return lines }
-      if hasEnded {
-        guard !pending.isEmpty else { return nil }
-        append(pending, to: &lines)
-        doneBytes += pending.count
-        pending = []
-        if !lines.isEmpty { return lines }
-        return nil
-      }
+      if hasEnded { return nil }
       let bytes = try await read()
       hasEnded = bytes.isEmpty
-      pending += bytes
-    }
-  }
-
-  private func append(_ bytes: [UInt8], to lines: inout [Line]) {
-    number += 1
-    if bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) {
-      lines.append(Line(number: number, bytes: bytes))
+      cutter.receive(bytes)
     }
   }
 
@@ -126,7 +97,11 @@ final class InputLines {
       wake.signal()
     }
     try Task.checkCancellation()
-    return try result.mapError { Failure($0.kind, "cannot read \(name): \($0.message)") }.get()
+    return try result.mapError {
+      Failure(
+        $0.kind, "cannot read \(name): \($0.message)",
+        remedy: "use a file or a pipe with one JSON document per line")
+    }.get()
   }
 
   private static func failure(_ number: Int32) -> Failure {

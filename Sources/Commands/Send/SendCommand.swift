@@ -200,10 +200,16 @@ struct NotificationLine: Sendable {
   /// Reads lines up to the first invalid one; if `isStrict`, to the first that cannot be sent
   /// unchanged.
   static func parsing(
-    _ lines: [InputLines.Line], isStrict: Bool
+    _ lines: [LineCutter.Line], isStrict: Bool
   ) -> ([NotificationLine], Failure?) {
     var readable: [NotificationLine] = []
     for line in lines {
+      if line.isTooLong {
+        let failure = Failure(
+          .usage, "line \(line.number) has more than \(LineCutter.limitBytes) bytes",
+          remedy: "write one JSON document per line")
+        return (readable, failure)
+      }
       do {
         // Too long for the device is not too long for a file: the host cuts (PROTOCOL.md NTF-7).
         let notification = try DisplayNotification(parsingDetailed: line.bytes)
