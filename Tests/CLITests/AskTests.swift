@@ -60,6 +60,15 @@ import Testing
     #expect(ending.errors.contains("was not shown within 1s: cannot"), "\(ending.errors)")
   }
 
+  @Test func `a device without buttons is not asked`() async throws {
+    try await withEmulator("--profile", "firmware") { emulator in
+      let ending = try await Program(["ask", "-p", emulator.port, "--title", "Deploy?"]).ending()
+      #expect(ending.status == .exited(15))
+      #expect(ending.errors.contains("does not support identities"), "\(ending.errors)")
+      #expect(try await emulator.stored() == [])
+    }
+  }
+
   @Test(arguments: [
     ["--timeout", "0"], ["--timeout", "25h"], ["--timeout", "m"], ["--actions", "A,A"],
     ["--actions", "A,,B"],

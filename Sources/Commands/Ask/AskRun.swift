@@ -18,8 +18,23 @@ struct AskRun: Sendable {
   let forwarder: Forwarder
 
   /// Asks, and waits for the choice. The question is removed on every exit.
+  ///
+  /// - Throws: `Failure`, of kind `refused` if the device has no buttons: without identities
+  ///   the question could not be removed either.
   func answer(to question: DisplayNotification, within limit: Duration) async throws -> AskAnswer {
     let deadline = ContinuousClock.now + limit
+    let changes = forwarder.changes
+    let device = try await Self.first(until: deadline) {
+      for await change in changes { if case .up(_, let device) = change.state { return device } }
+      return nil
+    }
+    guard let device else { return .notShown(await forwarder.openFailure) }
+    guard let device else { throw try await ended() }
+    guard device.hasIdentity, device.hasSync else {
+      throw Failure(
+        .refused, "the device does not support identities: it shows no buttons, and the question would stay",
+        remedy: "update its firmware, or ask with 'notibot send'")
+    }
     let number = try await forwarder.submitIfRoom(question)
     do {
       let answer = try await choice(of: number, until: deadline)
@@ -34,30 +49,40 @@ struct AskRun: Sendable {
   private func choice(of number: Int64, until deadline: ContinuousClock.Instant) async throws -> AskAnswer {
     let forwarder = forwarder
     let display = Display()
-    let answer = try await withThrowingTaskGroup(of: AskAnswer?.self) { group in
-      group.addTask {
-        for await report in forwarder.reports {
-          if report == .delivered(number) { display.hasShown.store(true, ordering: .relaxed) }
-          if let answer = try Self.answer(in: report, to: number) { return answer }
-        }
-        return nil
+    let answer = try await Self.first(until: deadline) {
+      for await report in forwarder.reports {
+        if report == .delivered(number) { display.hasShown.store(true, ordering: .relaxed) }
+        if let answer = try Self.answer(in: report, to: number) { return answer }
       }
-      group.addTask {
-        try await Self.wait(until: deadline)
-        return .timedOut
-      }
-      let first = try await group.next() ?? nil
-      group.cancelAll()
-      return first
+      return nil
     }
-    if case .timedOut? = answer, !display.hasShown.load(ordering: .relaxed) {
-      return .notShown(await forwarder.openFailure)
+    guard let answer else {
+      return display.hasShown.load(ordering: .relaxed) ? .timedOut : .notShown(await forwarder.openFailure)
     }
-    if let answer { return answer }
-    // The forwarder has ended, or this task was cancelled.
+    guard let answer else { throw try await ended() }
+    return answer
+  }
+
+  /// Why there is no more: the forwarder has ended, or this task was cancelled.
+  private func ended() async throws -> Failure {
     try Task.checkCancellation()
     try await forwarder.ended()
-    throw Failure(.linkLost, "the connection ended before a choice was made")
+    return Failure(.linkLost, "the connection ended before a choice was made")
+  }
+
+  /// The result of `body`; `nil` if it is not there by `deadline`.
+  private static func first<Result: Sendable>(
+    until deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Result?
+  ) async throws -> Result?? {
+    try await withThrowingTaskGroup(of: Result??.self) { group in
+      group.addTask { .some(try await body()) }
+      group.addTask {
+        try await wait(until: deadline)
+        return .none
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? nil
+    }
   }
 
   private static func wait(until deadline: ContinuousClock.Instant) async throws {
