@@ -25,6 +25,9 @@ package enum CommandLineProgram {
     Interruption.begin()
     do {
       var command = try parsed(root, problem)
+      if let name = RepeatedOption.first(in: CommandLine.arguments.dropFirst(), of: type(of: command)) {
+        throw Failure(.usage, "\(name) is given twice", remedy: "give it once")
+      }
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -88,6 +91,8 @@ package enum CommandLineProgram {
     }
     // Help and version requests are errors to the parser and successes to the user.
     let text = HelpLayout.wrapped(root.fullMessage(for: error, columns: HelpLayout.unwrapped))
+    // The parser wraps the help once more for its exit code, and traps if it is narrow.
+    setenv("COLUMNS", "\(HelpLayout.unwrapped)", 1)
     switch root.exitCode(for: error) {
     case .success:
       Output.data(text)

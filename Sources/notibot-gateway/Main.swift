@@ -80,6 +80,9 @@ struct GatewayProgram: AsyncParsableCommand {
   }
 
   private static func end(with error: any Error) -> Never {
+    let columns = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }
+    // The parser traps if its help is narrow.
+    if let columns, columns < 40 { setenv("COLUMNS", "40", 1) }
     let text = fullMessage(for: error)
     switch exitCode(for: error) {
     case .success:

@@ -95,6 +95,12 @@ import Testing
     for form in PortName.forms { #expect(help.contains(form.syntax), "\(form.syntax) is missing") }
   }
 
+  @Test(arguments: ["1", "20", "28"])
+  func `help fits no narrow terminal, and is printed`(columns: String) async throws {
+    let ending = try await Program(["test", "--help"], environment: ["COLUMNS": columns]).ending()
+    #expect(ending.status == .exited(0) && ending.output.contains("--rerun-failed"))
+  }
+
   @Test func `the version is one line`() async throws {
     let ending = try await run("--version")
     #expect(ending.status == .exited(0))
@@ -123,7 +129,10 @@ import Testing
     ["control", "stats"], ["view"], ["test", "--rig", "nope"], ["count", "-p", "emu:nope"],
     ["test", "--filter", "("], ["test", "--filter", "no case is called this"],
     ["test", "--rig", "pty", "-p", "/dev/null"], ["test", "--rig", "pty", "--server", "own"],
-    ["test", "-p", "emu:", "--server", "stack"],
+    ["test", "-p", "emu:", "--server", "stack"], ["test", "--filter", "a", "--filter=b"],
+    ["count", "-p", "a", "--port", "b"], ["test", "-p", "emu:", "--junit", "-"],
+    ["test", "-p", "emu:", "--html", ""], ["emulate", "--att", "unix:/a", "--control", "/a"],
+    ["emulate", "--tcp", "999.1.1.1:0"],
   ])
   func `a wrong option or value ends with 2 and says something on stderr only`(arguments: [String])
     async throws

@@ -57,6 +57,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
   func run() async throws {
     let command = self
+    if watch { Output.endWithReader() }
     if watch { return try await Interruption.cancelling { try await command.watchPorts() } }
     let ports = PortList().ports()
     let holders = PortHolder.holders(of: ports.map(\.path))

@@ -110,6 +110,9 @@ struct EmulateCommand: AsyncParsableCommand {
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
     guard link != "", control != "" else { throw ValidationError("--link and --control need a path") }
+    guard try control == nil || att.map(UnixSocketOption.path) != control else {
+      throw ValidationError("--att and --control need a path each")
+    }
     guard control?.contains(/#[0-9]+$/) != true else {
       throw ValidationError("--control must not end in # and a number, which names one of several devices")
     }

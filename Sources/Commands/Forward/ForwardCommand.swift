@@ -96,6 +96,7 @@ struct ForwardCommand: AsyncParsableCommand {
     let command = self
     // Standard input, the only writer otherwise, waits for the reader of its results.
     if listen != nil { Output.beginServing() }
+    Output.endWithReader()
     try await Interruption.cancelling { try await command.forward() }
   }
 
@@ -173,16 +174,8 @@ struct ForwardCommand: AsyncParsableCommand {
   private static func feed(
     _ input: InputLines, to forwarder: Forwarder, _ results: ForwardResults
   ) async throws {
-    while true {
-      let lines: [InputLines.Line]
-      do {
-        guard let next = try await input.next() else { return }
-        lines = next
-      } catch let failure as Failure where failure.kind == .usage {
-        // The lines before it are still delivered.
-        return results.rejectRest(failure)
-      }
-      let batch = lines.compactMap { results.submission(for: $0.bytes, line: $0.number, client: nil) }
+    while let lines = try await input.next() {
+      let batch = lines.compactMap { results.submission(for: $0, client: nil) }
       _ = await forwarder.submit(batch)
       try Task.checkCancellation()
     }

@@ -134,6 +134,7 @@ struct MonitorCommand: AsyncParsableCommand {
     // Reports a wrong expression before a port is opened.
     _ = try MonitorJudge(options)
     let chosen = options
+    Output.endWithReader()
     try await Interruption.cancelling {
       try await BoardAccess.withPort(line) { name in
         var options = chosen

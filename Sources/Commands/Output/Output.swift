@@ -192,6 +192,18 @@ package enum Output {
     atexit { Output.finish() }
   }
 
+  /// Ends the command with the reader of its output, also while there is nothing to write.
+  package static func endWithReader() {
+    var status = stat()
+    guard fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
+    Thread.detachNewThread {
+      // Nothing is asked for: an end without a reader is reported anyway. Source: poll(2), POLLERR.
+      var end = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+      while poll(&end, 1, -1) < 0, errno == EINTR {}
+      lose(EPIPE)
+    }
+  }
+
   /// Waits for the queued output, for a limited time.
   package static func finish() {
     guard let queues = queues.withLock({ $0 }) else { return }

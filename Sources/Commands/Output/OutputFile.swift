@@ -125,6 +125,11 @@ final class ReportFile: Sendable {
 
   /// - Throws: `Failure` when the path cannot be written to.
   init(path: String) throws(Failure) {
+    guard !["", "-"].contains(path) else {
+      throw Failure(
+        .usage, path.isEmpty ? "a report has no file name" : "'-' is not the name of a report",
+        remedy: "name a file; /dev/stdout is standard output")
+    }
     self.path = path
     stream = OutputFile.isStream(path) ? try OutputFile(path: path) : nil
     guard stream == nil else { return }

@@ -46,6 +46,7 @@ struct ShareCommand: AsyncParsableCommand {
     let options = SerialOptions(bitsPerSecond: try port.resolvedBitsPerSecond().value)
     let path = try socket ?? ShareSocket.defaultPath()
     Output.beginServing()
+    Output.endWithReader()
     try await Interruption.cancelling {
       try await BoardAccess.withPort(port.line) { name in
         let name = try await BoardAccess.located(

@@ -161,8 +161,21 @@ struct TestCommand: AsyncParsableCommand {
       run.trace = try options.traceFolder(board: board)
       return run
     }
-    if let boards = try await chosenBoards() {
+    if boardOptions.all || boardOptions.port.count > 1 {
       let reports = try TestReports(junit: junit, json: json, html: html)
+      let boards: [(name: String, rig: TestRun.ChosenRig)]
+      do {
+        boards = try await chosenBoards()
+      } catch let failure where !Self.isUsage(failure) {
+        // Whatever its reason: a runner reads the reports.
+        let names = boardOptions.port.isEmpty ? ["auto"] : boardOptions.port
+        reports.writeFiles(
+          try names.map { name in
+            let rig = try self.rig(nil, at: try PortName(parsing: name))
+            return try makeRun(rig, board: name, showsProgress: false).missing("\(failure)")
+          })
+        throw failure
+      }
       let runs = try boards.map {
         BoardsRun.Board(name: $0.name, run: try makeRun($0.rig, board: $0.name, showsProgress: false))
       }
@@ -205,15 +218,17 @@ struct TestCommand: AsyncParsableCommand {
     try await Interruption.cancelling(body)
   }
 
-  /// The boards of `--all`, or of several ports; nil: there is one device.
-  private func chosenBoards() async throws -> [(name: String, rig: TestRun.ChosenRig)]? {
-    guard boardOptions.all || boardOptions.port.count > 1 else { return nil }
+  private static func isUsage(_ error: any Error) -> Bool {
+    (error as? any ClassifiedError)?.kind == .usage
+  }
+
+  /// The boards of `--all`, or of several ports.
+  private func chosenBoards() async throws -> [(name: String, rig: TestRun.ChosenRig)] {
     guard rig == nil, att == nil, control == nil, firmware == nil, also == nil else {
       throw Failure(
         .usage, "--rig, --att, --also, --control and --firmware cannot be used with several boards",
         remedy: "test them one by one")
     }
-    // A signal to another run must find its reports, which begin later.
     let boardOptions = boardOptions
     let ports = try await Interruption.cancelling { try await boardOptions.resolvedPorts() }
     let boards = try ports.map { (name: $0.description, rig: try rig(nil, at: $0)) }
@@ -239,6 +254,9 @@ struct TestCommand: AsyncParsableCommand {
         remedy: isBoard
           ? "use ble:NAME or att:PATH"
           : "start it with: notibot emulate --att unix:PATH; and name its port with -p")
+    }
+    if case .attributes(let path) = name, access(path, F_OK) != 0 {
+      throw PortError(.unreachable("no such socket"), port: name.description, operation: "connect to")
     }
     let second = try connectionRig(name)
     return [first, second].map { rig in
@@ -343,46 +361,6 @@ struct TestCommand: AsyncParsableCommand {
         PortCare(before: before, after: after, highest: recovery.highest))
     }
   }
-}
-
-/// `--list`.
-enum TestListing {
-  private struct Document: Encodable {
-    struct Entry: Encodable {
-      var id: String
-      var title: String
-      var chapter: String
-      var rules: [String]
-      var needs: [String]
-    }
-
-    let schema = "notibot.conformance.cases"
-    let version = 1
-    var cases: [Entry]
-  }
-
-  /// Prints cases, one per line or as one JSON document; the document goes to a file if `json`
-  /// names one.
-  static func print(_ cases: [Case], json: String?) throws {
-    guard let json else { return cases.forEach { Output.data(line(for: $0)) } }
-    let document = Document(
-      cases: cases.map { testCase in
-        Document.Entry(
-          id: testCase.id, title: testCase.title, chapter: testCase.chapter.rawValue, rules: testCase.rules,
-          needs: testCase.needs.sorted().map(\.rawValue))
-      })
-    if json == "-" { return try Output.json(document, pretty: true) }
-    let text = try Output.document(document, pretty: true) + "\n"
-    try ReportFile(path: json).write(text)
-  }
-
-  /// One case in one line: chapter, id, title, needs.
-  static func line(for testCase: Case) -> String {
-    let needs = testCase.needs.sorted().map(\.rawValue).joined(separator: ", ")
-    let also = testCase.rules.dropFirst().joined(separator: ", ")
-    return "\(testCase.chapter.rawValue)\t\(testCase.id)\t\(testCase.title)\t\(also)\t\(needs)"
-  }
-
 }
 
 extension PortName.ChipLine: ExpressibleByArgument {}

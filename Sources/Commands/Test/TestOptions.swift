@@ -108,6 +108,12 @@ struct TestOptions: ParsableArguments {
     } catch {
       throw Failure(.usage, error.message.printable, remedy: error.remedy)
     }
+    guard !cases.isEmpty else {
+      let what = exclude.map { "no case is left by --exclude '\($0.printable)'" }
+      throw Failure(
+        .usage, what ?? "no case matches '\((filter ?? "").printable)'",
+        remedy: "list them all with: notibot test --list")
+    }
     if let earlier, let rerunFailed {
       cases = cases.filter { earlier.failedIDs.contains($0.id) }
       guard !cases.isEmpty else {
@@ -122,11 +128,6 @@ struct TestOptions: ParsableArguments {
         throw Failure(
           .usage, "no case of --quick is selected", remedy: "omit --quick, or select other cases")
       }
-    }
-    guard !cases.isEmpty else {
-      throw Failure(
-        .usage, "no case matches '\((filter ?? "").printable)'",
-        remedy: "list them all with: notibot test --list")
     }
     return cases
   }

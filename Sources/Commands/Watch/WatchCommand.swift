@@ -30,6 +30,7 @@ struct WatchCommand: AsyncParsableCommand {
     options.reconnection = .always
     options.includesText = text
     let hasText = text
+    Output.endWithReader()
     try await Interruption.cancelling { [options] in
       try await BoardAccess.keeping(
         port, options: options, refused: [("--text", hasText, "a connection carries no console text")],

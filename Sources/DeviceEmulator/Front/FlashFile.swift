@@ -36,6 +36,11 @@ package final class FlashFile: Sendable {
     let length = Int(lseek(descriptor, 0, SEEK_END))
     let largest = NORFlash.sizes.last ?? 0
     let size = sizeBytes ?? NORFlash.sizes.dropFirst(2).first { $0 >= length } ?? largest
+    guard length == 0 || length >= NORFlash.sectorBytes else {
+      throw PortError(
+        .badPlace("it has \(length) bytes: it is not the content of a flash"), port: path,
+        operation: "load the flash file")
+    }
     guard length <= size, length >= 0 else {
       throw PortError(
         .badPlace("it has \(length) bytes, and the flash \(size)"), port: path,

@@ -75,7 +75,9 @@ package struct NetworkListener: Sendable {
 
   static func failure(_ error: any Error, at name: String) -> PortError {
     let code: PortError.Code =
-      if let error = error as? IOError { .system(errno: error.errnoCode) } else { .unreachable("\(error)") }
+      if let error = error as? IOError { .system(errno: error.errnoCode) } else {
+        .badPlace("no such address")
+      }
     return PortError(code, port: name, operation: "listen at")
   }
 

@@ -189,10 +189,12 @@ extension PortError: ClassifiedError {
     case .badPortName: "use one of: \(PortName.allForms)"
     case .unavailableForm: "use one of: \(PortName.openableForms)"
     case .linkOccupied: "choose another path, or remove it if nothing uses it"
+    case .badPlace where operation == "listen at" && !port.contains("/"),
+      .badPlace where port.contains("://"):
+      "use an address of this computer, or 127.0.0.1"
     case .badPlace, .placeRefused: "choose a path in an existing folder that you can write to"
     case .deviceGone: "check the cable and the power supply, then connect again"
     case .share(let problem): problem.hint
-    case .unreachable where operation == "listen at": "use an address of this computer, or 127.0.0.1"
     case .unreachable where port.hasPrefix("att:"):
       "start a device there, for example with: notibot emulate --att unix:\(String(port.dropFirst(4)).printable)"
     case .unreachable: "check host and port, and that the server is running"

@@ -77,6 +77,8 @@ package enum WholeFile {
   package static func check(_ path: String) throws(Failure) {
     let target = FileSystem.resolved(path) ?? path
     let present = FileSystem.status(of: target)
+    // For example a name that is too long, which the draft's is not.
+    if present == nil, errno != ENOENT { throw Failure(writing: path, errno) }
     if present?.isDirectory == true || path.hasSuffix("/") { throw Failure(writing: path, EISDIR) }
     let draft = Self.draft(of: target)
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
