@@ -9,7 +9,7 @@ struct NotibotDev: AsyncParsableCommand {
     commandName: "notibot-dev",
     abstract: "Simulate, and measure parts of this project: for its developers, in no package.",
     subcommands: [
-      SimulateCommand.self, DamageCommand.self, JournalCommand.self, TrialsCommand.self, DriveCommand.self,
+      SimulateCommand.self, JournalCommand.self, TrialsCommand.self, DriveCommand.self,
       CrowdCommand.self, LineCommand.self,
     ])
 }

@@ -1,4 +1,3 @@
-import Conformance
 import DeviceEmulator
 import Testing
 

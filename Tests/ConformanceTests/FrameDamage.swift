@@ -1,38 +1,38 @@
-package import DeviceEmulator
+import DeviceEmulator
 import NotibotProtocol
 
 /// The cost of one kind of fault on the wire, without sessions or retransmissions: frames and log
 /// lines are written to a faulty line in sequence, and the output of a decoder is compared with the
 /// input.
-package struct FrameDamage: Equatable, Sendable {
+struct FrameDamage: Equatable, Sendable {
   /// The measured faults: those that change bytes, with one rate for all.
-  package static let kinds: [FaultKind] = [.flip, .loss, .insert, .dup, .splice, .run, .short, .garbage]
+  static let kinds: [FaultKind] = [.flip, .loss, .insert, .dup, .splice, .run, .short, .garbage]
   /// Those of them that affect one byte or one position, for which at most one frame is allowed to
   /// be lost.
-  package static let singleKinds: Set<FaultKind> = [.flip, .loss, .insert, .dup, .splice]
+  static let singleKinds: Set<FaultKind> = [.flip, .loss, .insert, .dup, .splice]
   /// The mean number of frames per fault.
-  package static let framesPerFault = 10
+  static let framesPerFault = 10
 
-  package let kind: FaultKind
+  let kind: FaultKind
   /// Frames written.
-  package private(set) var sent = 0
+  private(set) var sent = 0
   /// Frames that were decoded as they were written.
-  package private(set) var received = 0
+  private(set) var received = 0
   /// Frames that were decoded but not written like this, or not in this order.
-  package private(set) var wrong = 0
+  private(set) var wrong = 0
   /// Faults that happened.
-  package private(set) var faults: UInt64 = 0
+  private(set) var faults: UInt64 = 0
   /// Bytes other than zeros that left the line and are neither in a frame nor in the text.
-  package private(set) var unaccountedBytes = 0
+  private(set) var unaccountedBytes = 0
 
   /// Frames that were not decoded.
-  package var lost: Int { sent - received }
+  var lost: Int { sent - received }
   /// Frames lost for each fault.
-  package var lostPerFault: Double { faults == 0 ? 0 : Double(lost) / Double(faults) }
+  var lostPerFault: Double { faults == 0 ? 0 : Double(lost) / Double(faults) }
 
   /// Whether the rules hold: nothing wrong accepted, no byte lost, and at most one frame for a
   /// single byte.
-  package var isWithinLimits: Bool {
+  var isWithinLimits: Bool {
     wrong == 0 && unaccountedBytes == 0 && (!Self.singleKinds.contains(kind) || lostPerFault <= 1)
   }
 
@@ -44,7 +44,7 @@ package struct FrameDamage: Equatable, Sendable {
   private var bytesOut = 0
   private var bytesTaken = 0
 
-  package init(_ kind: FaultKind, seed: UInt64) {
+  init(_ kind: FaultKind, seed: UInt64) {
     self.kind = kind
     let rate = 1 / (Double(Self.framesPerFault) * 150)
     let spec = FaultSpec(rules: [.init(kind, .rate(rate), reach: kind.onlyDirection == nil ? .toHost : nil)])
@@ -53,12 +53,12 @@ package struct FrameDamage: Equatable, Sendable {
   }
 
   /// Writes more frames, each with a unique payload, and a log line after one in four.
-  package mutating func run(frames: Int) {
+  mutating func run(frames: Int) {
     for _ in 0..<frames { writeNext() }
   }
 
   /// Ends the line, so that the last candidate is decided.
-  package mutating func finish() {
+  mutating func finish() {
     receive([0, 0])
     faults = wire.counts[kind]
     unaccountedBytes += bytesOut - bytesTaken
