@@ -25,9 +25,8 @@ package enum CommandLineProgram {
     Interruption.begin()
     do {
       var command = try parsed(root, problem)
-      if let name = RepeatedOption.first(in: CommandLine.arguments.dropFirst(), of: type(of: command)) {
-        throw Failure(.usage, "\(name) is given twice", remedy: "give it once")
-      }
+      let words = CommandLine.arguments.dropFirst()
+      if let failure = OptionCheck.failure(of: words, for: type(of: command)) { throw failure }
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

@@ -114,7 +114,7 @@ import Testing
     (["2", "--rfc2217", "127.0.0.1:65535"], 2, "2 devices need the ports 65535 to 65536"),
     (["121", "--usbip", "127.0.0.1:0"], 2, "an emulator has at most 120 devices on USB"),
     (["2", "--control", "c#1"], 2, "--control must not end in # and a number"),
-    (["2", "--link", ""], 2, "--link and --control need a path"),
+    (["2", "--link", ""], 2, "--link is empty"),
     (["2", "--usbip", "127.0.0.1:0", "--serial", "A"], 2, "--serial is for one device"),
   ])
   func `a wrong number is one line`(arguments: [String], status: Int32, text: String) async throws {

@@ -109,7 +109,6 @@ struct EmulateCommand: AsyncParsableCommand {
 
   func validate() throws {
     _ = try att.map(UnixSocketOption.path)
-    guard link != "", control != "" else { throw ValidationError("--link and --control need a path") }
     guard try control == nil || att.map(UnixSocketOption.path) != control else {
       throw ValidationError("--att and --control need a path each")
     }

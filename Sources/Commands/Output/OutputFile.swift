@@ -125,9 +125,9 @@ final class ReportFile: Sendable {
 
   /// - Throws: `Failure` when the path cannot be written to.
   init(path: String) throws(Failure) {
-    guard !["", "-"].contains(path) else {
+    guard path != "-" else {
       throw Failure(
-        .usage, path.isEmpty ? "a report has no file name" : "'-' is not the name of a report",
+        .usage, "'-' is not the name of a report",
         remedy: "name a file; /dev/stdout is standard output")
     }
     self.path = path

@@ -189,8 +189,7 @@ extension PortError: ClassifiedError {
     case .badPortName: "use one of: \(PortName.allForms)"
     case .unavailableForm: "use one of: \(PortName.openableForms)"
     case .linkOccupied: "choose another path, or remove it if nothing uses it"
-    case .badPlace where operation == "listen at" && !port.contains("/"),
-      .badPlace where port.contains("://"):
+    case .badPlace where port.contains("://") || port.hasPrefix("127.0.0.1:"):
       "use an address of this computer, or 127.0.0.1"
     case .badPlace, .placeRefused: "choose a path in an existing folder that you can write to"
     case .deviceGone: "check the cable and the power supply, then connect again"
