@@ -7,8 +7,8 @@ of items, a pair of offsets (name, content) for each, then names and contents; o
 behind the header. Kept is what belongs to no language (properties, normalisation, the root of all
 locales, time zones) and English. Left out are other languages, old character sets, dictionaries of
 Thai or Chinese words, where lines and sentences break, transliteration, the order of words, numbers
-in words, profiles of stringprep, and names of characters, languages, regions, zones, units and
-currencies; docs/DECISIONS.md says what that means.
+in words, profiles of stringprep, the distance of languages, and names of characters, languages,
+regions, zones, units and currencies; docs/DECISIONS.md says what that means.
 """
 
 import pathlib
@@ -25,7 +25,8 @@ LOCALE = re.compile(r"(?:[a-z]+/)?(?!res_index)([a-z]{2,3})(_\w+)?\.res")
 KEPT_LOCALES = {"en", "en_001", "en_US", "en_US_POSIX"}
 LEFT_OUT = re.compile(
     r".*\.(?:cnv|dict|spp)|(?:coll|curr|lang|rbnf|region|translit|unit|zone)/.*"
-    r"|brkitr/(?:line|sent|title|.*_cj\.brk).*|confusables\.cfu|unames\.icu"
+    r"|brkitr/(?:line|sent|title|.*_cj\.brk).*|confusables\.cfu|nfkc_scf\.nrm|unames\.icu"
+    r"|(?:dayPeriods|langInfo|units|windowsZones)\.res"
 )
 # The longest alignment that an item needs.
 ALIGNMENT = 16
