@@ -4,7 +4,7 @@ import Glibc
 /// A connection to the socket of `forward --listen`, read and written line by line.
 struct SocketClient {
   private let socket: Descriptor
-  private let answers: Collected
+  let answers: Collected
 
   init(_ path: String) throws {
     socket = try Self.deaf(path)
