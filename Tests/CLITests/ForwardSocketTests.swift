@@ -70,14 +70,12 @@ import Testing
       let leaving = try SocketClient(path)
       leaving.write(Forwarding.line("1"))
       leaving.close()
-      let endless = try SocketClient(path)
-      endless.write(String(repeating: "x", count: 200_000))
-      let answers = try await endless.rest()
-      #expect(answers.map { $0["result"] } == ["rejected"])
       let client = try SocketClient(path)
-      client.write(Forwarding.line("2") + "\n")
-      #expect(try await client.answer(0)["result"] == "queued")
-      #expect(try await client.answer(1)["result"] == "delivered")
+      client.write(String(repeating: "x", count: 200_000))
+      #expect(try await client.answer(0)["result"] == "rejected")
+      client.write("x\n" + Forwarding.line("2") + "\n")
+      #expect(try await client.answer(1)["result"] == "queued")
+      #expect(try await client.answer(2)["result"] == "delivered")
     }
   }
 
