@@ -245,6 +245,7 @@ extension Suite {
       var table = GrammarTable()
       // In sequence, as each key is allowed once.
       table.accepted = GrammarTable.packed(members, separator: ",") { GrammarTable.before($0) }
+      table.accepted.append(GrammarTable.before(Array(#""x":{"y":1},"y":[{"x":"x"}]"#.utf8)))
       for key in keys.prefix(4) {
         let escaped = "\\u00" + String(key.utf8.first ?? 0, radix: 16) + key.dropFirst()
         let others = String(decoding: GrammarTable.fourKeys, as: UTF8.self)
