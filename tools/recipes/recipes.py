@@ -48,9 +48,10 @@ class System:
         self.data = f"{folder}/data"
         self.path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-    def fewer(self, separator):
-        """An argument of `notibot test` in this system: all cases take a board half a minute."""
-        return "" if self.root else f"{separator}--filter=^ATT-[1-9]/"
+    def fewer(self, arguments, separator):
+        """Arguments of `notibot test` in this system: all cases take a board half a minute."""
+        is_whole = not self.root and "--filter" not in arguments
+        return f"{arguments}{separator}--filter=^ATT-[1-9]/" if is_whole else arguments
 
     def outside(self, path):
         """A path of the system, as this program sees it."""
@@ -147,7 +148,7 @@ class GitHub:
             if unknown:
                 raise Failure(f"action.yml has no input {', '.join(sorted(unknown))}")
             inputs = {key: str(value["default"]) for key, value in action["inputs"].items()} | given
-            inputs["arguments"] += self.system.fewer("\n")
+            inputs["arguments"] = self.system.fewer(inputs["arguments"], "\n")
             for inner in action["runs"]["steps"]:
                 self.step(inner, inputs, prepare)
             if self.failure:
@@ -193,7 +194,7 @@ def gitlab(system, page, name):
     for job_name, job in page.items():
         base = included.get(job.get("extends"), {})
         variables = base.get("variables", {}) | job.get("variables", {})
-        variables["NOTIBOT_ARGUMENTS"] += system.fewer(" ")
+        variables["NOTIBOT_ARGUMENTS"] = system.fewer(variables["NOTIBOT_ARGUMENTS"], " ")
         merged = {**base, **job}
         workspace = system.workspace(f"{name}-{job_name}")
         lines = flat(merged.get("before_script", []), included) + merged["script"]
