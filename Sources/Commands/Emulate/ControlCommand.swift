@@ -44,9 +44,7 @@ struct ControlCommand: AsyncParsableCommand {
     let timeout = request.command == "wait" ? EmulatorServer.waitLimit + .seconds(5) : .seconds(5)
     let reply = try await ControlClient(path: socket).send(request, timeout: timeout)
     if json { try Output.json(reply) }
-    guard reply.ok else {
-      throw Failure(.refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
-    }
+    try reply.check()
     if !json { try show(reply) }
   }
 
@@ -68,5 +66,14 @@ struct ControlCommand: AsyncParsableCommand {
       item.preexisting == true ? ", pre-existing" : "", item.expired == true ? ", expired" : "",
     ]
     return "\tid \(id), src \(source), rev \(revision), lvl \(level)\(marks.joined())"
+  }
+}
+
+extension ControlReply {
+  /// Throws `Failure` of kind `refused` unless the emulator did what it was asked for.
+  func check() throws(Failure) {
+    guard ok else {
+      throw Failure(.refused, "the emulator refused: \((error ?? "no reason given").printable)")
+    }
   }
 }

@@ -6,8 +6,6 @@ import SerialLink
 /// The lines of a file or of standard input, as many at a time as are available, so that a line in
 /// a pipe is processed immediately and a long file is read in large pieces.
 final class InputLines {
-  /// Far more than any notification.
-  static let lineLimitBytes = LineCutter.limitBytes
   private static let readSizeBytes = 65_536
 
   /// The size of a regular file in bytes; `nil` for anything else.
@@ -60,9 +58,9 @@ final class InputLines {
     var text: [UInt8] = []
     while case let bytes = try await read(), !bytes.isEmpty {
       text += bytes
-      guard text.count <= Self.lineLimitBytes else {
+      guard text.count <= LineCutter.limitBytes else {
         throw Failure(
-          .usage, "\(name) has more than \(Self.lineLimitBytes) bytes", remedy: "shorten the text")
+          .usage, "\(name) has more than \(LineCutter.limitBytes) bytes", remedy: "shorten the text")
       }
     }
     if text.last == UInt8(ascii: "\n") { text.removeLast() }

@@ -101,11 +101,7 @@ enum SoakTarget {
 
   private func mustPerform(_ command: DeviceCommand) async throws {
     guard case .controlled(let client, _) = self else { return }
-    let reply = try await client.perform(command)
-    guard reply.ok else {
-      throw Failure(
-        .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
-    }
+    try await client.perform(command).check()
   }
 
   /// Turns the faults of an emulator off for good. Those of a proxy stay on.

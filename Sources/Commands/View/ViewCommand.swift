@@ -43,11 +43,7 @@ struct ViewCommand: AsyncParsableCommand {
     try await Interruption.cancelling {
       let client = ControlClient(path: socket)
       // Also finds a socket that is not there, or is that of several devices.
-      let reply = try await client.send(ControlRequest(words: ["stats"]))
-      guard reply.ok else {
-        throw Failure(
-          .refused, "the emulator refused: \((reply.error ?? "no reason given").printable)")
-      }
+      try await client.send(ControlRequest(words: ["stats"])).check()
       let loop = MultiThreadedEventLoopGroup.singleton.next()
       let (snapshots, sink) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(1))
       let channel = try await UnixSocket.connect(to: client.path, on: loop) { channel in
