@@ -169,8 +169,8 @@ struct TestCommand: AsyncParsableCommand {
       } catch let failure where !Self.isUsage(failure) {
         // Whatever its reason: a runner reads the reports.
         let names = boardOptions.port.isEmpty ? ["auto"] : boardOptions.port
-        reports.writeFiles(
-          try names.map { name in
+        try reports.write(
+          names.map { name in
             let rig = try self.rig(nil, at: try PortName(parsing: name))
             return try makeRun(rig, board: name, showsProgress: false).missing("\(failure)")
           })
