@@ -53,7 +53,7 @@ row 'monitor-peers [--filter TEXT] [--notibot PATH]' \
 # A separate environment, because labgrid has its own version of pyserial.
 row 'labgrid-test [--filter TEXT] [--notibot PATH]' \
   "Run notibot and NotibotDriver on a labgrid place on loopback, with an emulator as the board" \
-  'check labgrid' 'command ser2net' 'python esptool==5.6.0' 'python in labgrid labgrid==26.0.1 pytest==9.2.0' \
+  'check labgrid' 'command ser2net' 'command sshd' 'python esptool==5.6.0' 'python in labgrid labgrid==26.0.1 pytest==9.2.0' \
   'notibot debug' -- module tools.peers.labgrid
 row 'pytest-embedded-test [--filter TEXT] [--notibot PATH]' \
   "Run tests with pytest-embedded and its service notibot, with emulators as the DUTs" \

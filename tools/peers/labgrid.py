@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs notibot and the driver of its Python package on a labgrid place, all on loopback:
-coordinator, exporter, ser2net, and the emulator's pseudo-terminal as the board; then on a farm
-of three. Verifies that the places are released at any end of notibot. `scripts/dev labgrid-test`
-starts it."""
+coordinator, exporter, ser2net, and the emulator's pseudo-terminal as the board; then on a farm of
+three, and through a proxy of ssh. Verifies that the places are released at any end of notibot.
+`scripts/dev labgrid-test` starts it."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import types
 
 from tools import checks
 from tools.emulator import Emulator
-from tools.peers import labgrid_farm
+from tools.peers import labgrid_farm, labgrid_proxy
 
 # A look takes a process.
 WAIT_SECONDS, PAUSE_SECONDS = 30, 0.1
@@ -292,6 +292,8 @@ def main():
     try:
         farm = labgrid_farm.Farm(lab)
         results = [checks.perform(one, lab) for one in checks.chosen(check, options.filter)]
+        proxy = labgrid_proxy.Proxy(farm)
+        results += [checks.perform(one, proxy) for one in checks.chosen(labgrid_proxy.check, options.filter)]
         results += [checks.perform(one, farm) for one in checks.chosen(labgrid_farm.check, options.filter)]
     finally:
         lab.stop()

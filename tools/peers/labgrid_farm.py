@@ -58,9 +58,9 @@ class Farm:
 
         return Switch
 
-    def export(self, name, groups):
+    def export(self, name, groups, *options):
         self.lab.write(f"{name}.yaml", json.dumps(groups))
-        words = ["-c", self.lab.coordinator, "-n", name, "--hostname", "127.0.0.1", f"{name}.yaml"]
+        words = ["-c", self.lab.coordinator, "-n", name, "--hostname", "127.0.0.1", *options, f"{name}.yaml"]
         exporter = self.lab.start([f"{self.lab.tools}/labgrid-exporter", *words])
         last = list(groups)[-1]
         wait_for(lambda: f"{name}/{last}/" in self.lab.client("resources").stdout, "the exporter", WAIT_SECONDS, 0.1)
