@@ -15,7 +15,11 @@ let mutated = Context.environment["NOTIBOT_MUTATED"]
 let optimized = Context.environment["NOTIBOT_OPTIMIZED"] != nil
 let hotSettings =
   settings
-  + (optimized ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : [])
+  + (optimized
+    ? [
+      .unsafeFlags(
+        ["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug"], .when(configuration: .debug))
+    ] : [])
 // What runs once per case or report is compiled for size: with -O the suite alone is 7 MB.
 let sizeSettings: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 func sources(of target: String) -> String { "\(mutated ?? "Sources")/\(target)" }

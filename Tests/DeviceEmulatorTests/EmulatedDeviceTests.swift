@@ -131,7 +131,7 @@ struct EmulatedDeviceTests {
       rig.frames = []
       if step % 100 == 0 { rig.advance(by: .milliseconds(300)) }
       guard case .live(let live) = rig.device.link.state else { continue }
-      #expect(live.inbound.count <= 2 && live.outbound.count <= 8, "seed \(seed), step \(step)")
+      #expect(live.value.inbound.count <= 2 && live.value.outbound.count <= 8, "seed \(seed), step \(step)")
     }
   }
 }

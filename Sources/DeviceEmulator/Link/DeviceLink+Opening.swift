@@ -19,7 +19,7 @@ extension DeviceLink {
       return
     }
     switch state {
-    case .live(let session) where session.nonce == syn.nonce:
+    case .live(let session) where session.value.nonce == syn.nonce:
       withSession { $0.isSynackDue = true }
     case .live, .idle:
       guard !nonces.contains(syn.nonce) else {
@@ -48,11 +48,10 @@ extension DeviceLink {
       type: .synack, direction: .fromDevice, session: id, credit: identity.limits.frames)
     let features = identity.features.intersection(syn.features.meant)
     let limits = syn.limits.clamped
-    state = .live(
-      DeviceSession(
-        id: id, nonce: syn.nonce, synack: Frame(header, payload: answer.encoded()),
-        ownLimits: identity.limits,
-        peerLimits: limits, features: features, outOfOrder: identity.outOfOrder, now: clock))
+    let session = DeviceSession(
+      id: id, nonce: syn.nonce, synack: Frame(header, payload: answer.encoded()), ownLimits: identity.limits,
+      peerLimits: limits, features: features, outOfOrder: identity.outOfOrder, now: clock)
+    state = .live(Boxed(session))
     // A SRC of 0 identifies no writer.
     let source = syn.source == 0 ? nil : syn.source
     events.append(.opened(Peer(features: features, source: source, clock: syn.clock)))

@@ -36,7 +36,9 @@ extension DeviceLink {
     let end = withSession { $0.receive(frame, now: now, counters: &tally) } ?? nil
     counters = tally
     guard let end else { return }
-    if end == .closedByHost, case .live(let session) = state { enqueueReply(Frame(session.header(.ack))) }
+    if end == .closedByHost, case .live(let session) = state {
+      enqueueReply(Frame(session.value.header(.ack)))
+    }
     self.end(end)
   }
 

@@ -72,7 +72,7 @@ package struct LinkCounters: Equatable, Sendable, Codable {
 struct DeviceLink: Equatable, Sendable {
   enum State: Equatable, Sendable {
     case idle
-    case live(DeviceSession)
+    case live(Boxed<DeviceSession>)
   }
 
   /// An event for the layer above.
@@ -160,7 +160,8 @@ struct DeviceLink: Equatable, Sendable {
   var hasRoom: Bool {
     switch state {
     case .idle: false
-    case .live(let session): session.phase == .open && session.outbound.count < session.outboundLimit
+    case .live(let session):
+      session.value.phase == .open && session.value.outbound.count < session.value.outboundLimit
     }
   }
 
@@ -170,7 +171,7 @@ struct DeviceLink: Equatable, Sendable {
   var sendsAtOnce: Bool {
     switch state {
     case .idle: false
-    case .live(let session): hasRoom && session.allows(Self.notificationLimitBytes)
+    case .live(let session): hasRoom && session.value.allows(Self.notificationLimitBytes)
     }
   }
 
@@ -178,7 +179,8 @@ struct DeviceLink: Equatable, Sendable {
   var room: Int {
     switch state {
     case .idle: 0
-    case .live(let session): session.phase == .open ? session.outboundLimit - session.outbound.count : 0
+    case .live(let session):
+      session.value.phase == .open ? session.value.outboundLimit - session.value.outbound.count : 0
     }
   }
 
@@ -186,7 +188,7 @@ struct DeviceLink: Equatable, Sendable {
   var sessionID: UInt16? {
     switch state {
     case .idle: nil
-    case .live(let session): session.id
+    case .live(let session): session.value.id
     }
   }
 
@@ -194,7 +196,8 @@ struct DeviceLink: Equatable, Sendable {
   var isSuspect: Bool {
     switch state {
     case .idle: false
-    case .live(let session): session.phase != .offered && clock - session.lastReceived >= Self.suspectTime
+    case .live(let session):
+      session.value.phase != .offered && clock - session.value.lastReceived >= Self.suspectTime
     }
   }
 
@@ -202,7 +205,7 @@ struct DeviceLink: Equatable, Sendable {
   var framesLog: Bool {
     switch state {
     case .idle: false
-    case .live(let session): session.phase == .open && session.features.contains(.framedLog)
+    case .live(let session): session.value.phase == .open && session.value.features.contains(.framedLog)
     }
   }
 
@@ -210,7 +213,7 @@ struct DeviceLink: Equatable, Sendable {
     var earliest: Instant? = hellosLeft > 0 ? helloDeadline : nil
     switch state {
     case .idle: break
-    case .live(let session): session.deadlines { earliest = min(earliest ?? $0, $0) }
+    case .live(let session): session.value.deadlines { earliest = min(earliest ?? $0, $0) }
     }
     return earliest
   }
@@ -240,11 +243,11 @@ struct DeviceLink: Equatable, Sendable {
     switch state {
     case .idle: break
     case .live(let session):
-      switch session.phase {
+      switch session.value.phase {
       case .offered:
         end(.closed)
       case .open:
-        enqueueReply(Frame(session.header(.fin)))
+        enqueueReply(Frame(session.value.header(.fin)))
         withSession { $0.phase = .closing(deadline: now + Self.finWait) }
       case .closing:
         break
@@ -277,7 +280,7 @@ struct DeviceLink: Equatable, Sendable {
     case .idle:
       return nil
     case .live(var session):
-      let result = body(&session)
+      let result = session.change(body)
       state = .live(consume session)
       return result
     }

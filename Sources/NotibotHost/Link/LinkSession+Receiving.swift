@@ -17,7 +17,7 @@ extension LinkSession {
     case .opening(let opening): receive(frame, opening: opening, now: now)
     case .open:
       guard var link = removeOpenLink() else { return }
-      switch receive(frame, link: &link, now: now) {
+      switch link.change({ receive(frame, link: &$0, now: now) }) {
       case .stays: state = .open(link)
       case .ends(let reason): end(reason)
       }
@@ -86,7 +86,7 @@ extension LinkSession {
       lineBitsPerSecond: configuration.lineBitsPerSecond, now: now)
     statistics.sessions += 1
     emit(.ack, link: &link)
-    state = .open(link)
+    state = .open(Boxed(link))
     actions.append(.opened(answer))
   }
 

@@ -15,7 +15,7 @@ extension LinkSession {
       }
     case .open:
       guard var link = removeOpenLink() else { return }
-      switch handleTimeout(link: &link, now: now) {
+      switch link.change({ handleTimeout(link: &$0, now: now) }) {
       case .stays: state = .open(link)
       case .ends(let reason): end(reason)
       }
@@ -34,8 +34,10 @@ extension LinkSession {
   /// one is still due.
   package mutating func flush(now: Instant) {
     guard var link = removeOpenLink() else { return }
-    sendWaiting(link: &link, now: now)
-    if link.receiving.owesAck(now: now) { acknowledge(link: &link) }
+    link.change { link in
+      sendWaiting(link: &link, now: now)
+      if link.receiving.owesAck(now: now) { acknowledge(link: &link) }
+    }
     state = .open(link)
   }
 

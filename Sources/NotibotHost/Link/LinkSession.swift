@@ -32,7 +32,7 @@ package struct LinkSession: Equatable, Sendable {
   enum State: Equatable, Sendable {
     case closed
     case opening(Opening)
-    case open(OpenLink)
+    case open(Boxed<OpenLink>)
     case closing(Closing)
   }
 
@@ -102,7 +102,7 @@ package struct LinkSession: Equatable, Sendable {
   package mutating func send(_ payload: [UInt8], on channel: Channel = .att) -> Bool {
     guard var link = removeOpenLink() else { return false }
     defer { state = .open(link) }
-    return link.sending.enqueue(channel: channel, payload: payload)
+    return link.change { $0.sending.enqueue(channel: channel, payload: payload) }
   }
 
   /// Sends FIN and waits for its acknowledgement, at most 200 ms (LNK-24). Unacknowledged frames
@@ -112,8 +112,8 @@ package struct LinkSession: Equatable, Sendable {
     case .closed, .closing: break
     case .opening: end(.closed)
     case .open(var link):
-      emit(.fin, link: &link)
-      state = .closing(Closing(session: link.session, deadline: now.after(ns: Self.finWaitNs)))
+      link.change { emit(.fin, link: &$0) }
+      state = .closing(Closing(session: link.value.session, deadline: now.after(ns: Self.finWaitNs)))
     }
   }
 
@@ -125,7 +125,7 @@ package struct LinkSession: Equatable, Sendable {
     case .opening: end(reason)
     case .closing: end(.closed)
     case .open(var link):
-      if reason != .portGone { emit(.fin, link: &link) }
+      if reason != .portGone { link.change { emit(.fin, link: &$0) } }
       end(reason)
     }
   }
@@ -148,7 +148,7 @@ package struct LinkSession: Equatable, Sendable {
     switch state {
     case .closed: nil
     case .opening(let opening): opening.deadline.map { min($0, opening.repeatAt) } ?? opening.repeatAt
-    case .open(let link): link.nextDeadline
+    case .open(let link): link.value.nextDeadline
     case .closing(let closing): closing.deadline
     }
   }
@@ -170,7 +170,7 @@ package struct LinkSession: Equatable, Sendable {
   var room: Int {
     switch state {
     case .closed, .opening, .closing: 0
-    case .open(let link): link.sending.room
+    case .open(let link): link.value.sending.room
     }
   }
 
@@ -179,14 +179,14 @@ package struct LinkSession: Equatable, Sendable {
   var progress: (advancedAt: Instant, pongAt: Instant?)? {
     switch state {
     case .closed, .opening, .closing: nil
-    case .open(let link): (link.advancedAt, link.lastPong?.at)
+    case .open(let link): (link.value.advancedAt, link.value.lastPong?.at)
     }
   }
 
   /// Moves the open session out of the state, so that its arrays are changed in place and not
   /// copied; the caller puts it back, or ends the session. `nil`, and nothing changes, in any other
   /// state.
-  mutating func removeOpenLink() -> OpenLink? {
+  mutating func removeOpenLink() -> Boxed<OpenLink>? {
     guard case .open = state else { return nil }
     var taken = State.closed
     swap(&taken, &state)

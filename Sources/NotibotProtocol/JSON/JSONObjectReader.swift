@@ -8,6 +8,8 @@ struct JSONObjectReader {
   struct Text {
     var range: Range<Int>
     var hasEscapes: Bool
+    /// Its first eight bytes as they are written, the first one least significant.
+    var head: UInt64
   }
 
   private var scanner: JSONScanner
@@ -62,6 +64,7 @@ struct JSONObjectReader {
   }
 
   /// Whether a key that `nextKey()` gave is `name`, also when it is written with escapes.
+  @inline(__always)
   func key(_ key: Text, is name: StaticString) -> Bool {
     scanner.isText(key, equalTo: name)
   }

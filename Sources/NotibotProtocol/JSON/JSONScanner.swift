@@ -21,6 +21,7 @@ struct JSONScanner {
   }
 
   /// Skips `byte` if it is at this position.
+  @inline(__always)
   mutating func skip(_ byte: UInt8) -> Bool {
     guard peek() == byte else { return false }
     offset += 1
@@ -28,6 +29,7 @@ struct JSONScanner {
   }
 
   /// Skips `byte`, which must be at this position.
+  @inline(__always)
   mutating func expect(_ byte: UInt8) throws(NotificationError) {
     guard skip(byte) else { throw unexpected() }
   }
@@ -47,7 +49,8 @@ struct JSONScanner {
       switch bytes[offset] {
       case UInt8(ascii: "\""):
         offset += 1
-        return Text(range: start..<(offset - 1), hasEscapes: hasEscapes)
+        let range = start..<(offset - 1)
+        return Text(range: range, hasEscapes: hasEscapes, head: bytes.span.bytes.head(of: range))
       case UInt8(ascii: "\\"):
         hasEscapes = true
         _ = try escape()
@@ -205,20 +208,23 @@ extension JSONScanner {
   /// Whether two strings have the same unescaped characters.
   func areEqual(_ left: Text, _ right: Text) -> Bool {
     guard left.hasEscapes || right.hasEscapes else {
-      return left.range.count == right.range.count && bytes[left.range] == bytes[right.range]
+      return left.range.count == right.range.count && left.head == right.head
+        && (left.range.count <= 8 || bytes[left.range] == bytes[right.range])
     }
     return unescaped(left) == unescaped(right)
   }
 
   /// Whether `text` is `name` when unescaped.
+  @inline(__always)
   func isText(_ text: Text, equalTo name: StaticString) -> Bool {
-    guard text.hasEscapes else {
-      guard text.range.count == name.utf8CodeUnitCount else { return false }
-      return name.withUTF8Buffer { letters in
-        letters.indices.allSatisfy { bytes[text.range.lowerBound + $0] == letters[$0] }
-      }
+    guard !text.hasEscapes else { return unescaped(text).elementsEqual(name.description.utf8) }
+    guard text.range.count == name.utf8CodeUnitCount else { return false }
+    return name.withUTF8Buffer { letters in
+      var head: UInt64 = 0
+      for index in 0..<min(8, letters.count) { head |= UInt64(letters[index]) << UInt64(8 * index) }
+      return text.head == head
+        && letters.indices.dropFirst(8).allSatisfy { bytes[text.range.lowerBound + $0] == letters[$0] }
     }
-    return unescaped(text).elementsEqual(name.description.utf8)
   }
 
   /// The unescaped bytes of a string whose escapes `text()` has checked, so that none of them

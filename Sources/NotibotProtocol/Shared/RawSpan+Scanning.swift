@@ -11,6 +11,16 @@ extension RawSpan {
     UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
+  /// The first eight bytes of `range` as a number, the first one least significant; those beyond its
+  /// end are zero.
+  func head(of range: Range<Int>) -> UInt64 {
+    guard range.count < 8 else { return littleEndianWord(at: range.lowerBound) }
+    guard range.lowerBound &+ 8 > byteCount else {
+      return littleEndianWord(at: range.lowerBound) & (1 << UInt64(8 * range.count) &- 1)
+    }
+    return range.reversed().reduce(0) { $0 << 8 | UInt64(byte(at: $1)) }
+  }
+
   /// The offset of the first zero in `range`, or the range's end when there is none. Looks at eight
   /// bytes at a time.
   func firstZero(in range: Range<Int>) -> Int {
