@@ -169,15 +169,15 @@ extension NotibotError {
     case .queueFull:
       self.init(
         code: .queueFull, port: port, operation: operation, reason: "too many requests are pending",
-        hint: "await some of their results first", underlying: failure)
+        hint: "await some of their results first")
     case .badLength(let bytes):
       self.init(
         code: .usage, port: port, operation: operation, reason: "\(bytes) bytes do not fit",
-        hint: "a notification has at most 512 bytes of JSON", underlying: failure)
+        hint: "a notification has at most 512 bytes of JSON")
     case .unsupported:
       self.init(
         code: .incompatible, port: port, operation: operation,
-        reason: "not supported by the device", hint: "update its firmware", underlying: failure)
+        reason: "not supported by the device", hint: "update its firmware")
     }
   }
 

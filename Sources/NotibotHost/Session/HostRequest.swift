@@ -51,7 +51,7 @@ package enum HostResult: Equatable, Sendable {
 }
 
 /// Why a request has no answer.
-package enum RequestFailure: Error, Hashable, Sendable {
+package enum RequestFailure: Hashable, Sendable {
   /// It was sent and the session ended: applied once, or not at all (LNK-23).
   case outcomeUnknown(SessionEnd)
   /// It was not sent: the session ended before, or none was open.
