@@ -7,10 +7,10 @@ struct ViewGate: Sendable {
     case page, script, style, events, command
   }
 
-  /// The status of a refusal.
-  struct Refusal: Error, Equatable {
-    var status: Int
-    var reason: String
+  enum Decision: Equatable, Sendable {
+    case admitted(Route)
+    /// With this status.
+    case refused(Int, reason: String)
   }
 
   /// The commands that the page is permitted to send.
@@ -30,15 +30,15 @@ struct ViewGate: Sendable {
   /// The address of the page.
   var address: String { "http://127.0.0.1:\(port)/\(token)/" }
 
-  /// What a request asks for.
+  /// Whether a request is answered, and what it asks for.
   /// - Parameter values: the values of all header fields with a name.
-  func route(method: String, path: String, values: (String) -> [String]) throws(Refusal) -> Route {
+  func decide(method: String, path: String, values: (String) -> [String]) -> Decision {
     if let problem = LoopbackGate(port: port, hasPages: true).problem(values) {
-      throw Refusal(status: 403, reason: problem)
+      return .refused(403, reason: problem)
     }
     let parts = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0].isEmpty, isToken(parts[1]) else {
-      throw Refusal(status: 404, reason: "not found")
+      return .refused(404, reason: "not found")
     }
     let route: Route
     switch parts[2] {
@@ -47,7 +47,7 @@ struct ViewGate: Sendable {
     case "view.css": route = .style
     case "events": route = .events
     case "command": route = .command
-    case _: throw Refusal(status: 404, reason: "not found")
+    case _: return .refused(404, reason: "not found")
     }
     let methods =
       switch route {
@@ -55,14 +55,12 @@ struct ViewGate: Sendable {
       case .events: ["GET"]
       case .command: ["POST"]
       }
-    guard methods.contains(method) else { throw Refusal(status: 405, reason: "wrong method") }
+    guard methods.contains(method) else { return .refused(405, reason: "wrong method") }
     if route == .command {
-      guard values("Origin").count == 1 else { throw Refusal(status: 403, reason: "no Origin") }
-      guard values("Content-Type") == ["application/json"] else {
-        throw Refusal(status: 415, reason: "not JSON")
-      }
+      guard values("Origin").count == 1 else { return .refused(403, reason: "no Origin") }
+      guard values("Content-Type") == ["application/json"] else { return .refused(415, reason: "not JSON") }
     }
-    return route
+    return .admitted(route)
   }
 
   /// Compares in a time that does not depend on where the first difference is.

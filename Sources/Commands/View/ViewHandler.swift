@@ -73,9 +73,8 @@ final class ViewHandler: ChannelInboundHandler {
     switch (state, unwrapInboundIn(data)) {
     case (.waiting, .head(let head)):
       hasBody = head.method != .HEAD
-      do throws(ViewGate.Refusal) {
-        let gate = server.gate
-        let route = try gate.route(method: head.method.rawValue, path: head.uri) { head.headers[$0] }
+      switch server.gate.decide(method: head.method.rawValue, path: head.uri, values: { head.headers[$0] }) {
+      case .admitted(let route):
         let channel = context.channel
         server.assumeIsolated { $0.admitted(channel) }
         state = .receiving(route, body: [])
@@ -83,8 +82,8 @@ final class ViewHandler: ChannelInboundHandler {
           context.writeAndFlush(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
-      } catch {
-        respond(error.status, "text/plain", Array("\(error.reason)\n".utf8), context)
+      case .refused(let status, let reason):
+        respond(status, "text/plain", Array("\(reason)\n".utf8), context)
       }
     case (.receiving(let route, let body), .body(let bytes)):
       state = .receiving(route, body: body + bytes.readableBytesView)
