@@ -81,23 +81,21 @@ enum ForwardSocket {
   private static func acquire(
     _ path: String, _ group: UInt32?, on loop: any EventLoop
   ) async throws -> (SocketPlace, NIOAsyncChannel<Connection, Never>) {
-    do {
-      return try await SocketPlace.acquire(path, on: loop, group: group) { draft in
-        try await ServerBootstrap.pausing(on: loop)
-          .serverChannelOption(.backlog, value: 128)
-          .childChannelOption(.allowRemoteHalfClosure, value: true)
-          .bind(unixDomainSocketPath: draft) { channel in
-            channel.eventLoop.makeCompletedFuture {
-              try Connection(
-                wrappingChannelSynchronously: channel,
-                configuration: .init(isOutboundHalfClosureEnabled: true))
-            }
+    try await SocketPlace.acquire(path, on: loop, group: group) { draft in
+      try await ServerBootstrap.pausing(on: loop)
+        .serverChannelOption(.backlog, value: 128)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
+        .bind(unixDomainSocketPath: draft) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try Connection(
+              wrappingChannelSynchronously: channel,
+              configuration: .init(isOutboundHalfClosureEnabled: true))
           }
-      } close: { server in
-        try? await server.channel.close()
-      }
-    } catch {
-      throw failure(path, error)
+        }
+    } close: { server in
+      try? await server.channel.close()
+    } refusal: {
+      refusal(path, $0)
     }
   }
 
@@ -106,7 +104,7 @@ enum ForwardSocket {
     let folder = (path as NSString).deletingLastPathComponent
     var status = stat()
     guard stat(folder.isEmpty ? "." : folder, &status) == 0 else {
-      throw failure(path, .system(errno: errno))
+      throw refusal(path, .system(errno: errno))
     }
     guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
       throw Failure(
@@ -115,9 +113,9 @@ enum ForwardSocket {
     }
   }
 
-  private static func failure(_ path: String, _ reason: SocketPlace.Failure) -> Failure {
+  private static func refusal(_ path: String, _ obstacle: SocketPlace.Obstacle) -> Failure {
     let refused = "cannot listen at \(path.printable): "
-    switch reason {
+    switch obstacle {
     case .pathTooLong:
       return Failure(
         .usage, refused + "a socket's path has at most \(SocketPlace.pathLimitBytes) bytes")

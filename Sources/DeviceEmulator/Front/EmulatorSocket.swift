@@ -20,22 +20,20 @@ package struct EmulatorSocket: Sendable {
     at path: String, on loop: any EventLoop,
     initializer: @escaping @Sendable (any NIOCore.Channel) throws -> Void
   ) async throws(PortError) -> EmulatorSocket {
-    do {
-      let (place, channel) = try await SocketPlace.acquire(path, on: loop) { draft in
-        try await ServerBootstrap.pausing(on: loop)
-          .serverChannelOption(.backlog, value: backlog)
-          .childChannelOption(.autoRead, value: false)
-          .childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture { try initializer(channel) }
-          }
-          .bind(unixDomainSocketPath: draft).get()
-      } close: { channel in
-        try? await channel.close()
-      }
-      return EmulatorSocket(channel: channel, place: place)
-    } catch {
-      throw failure(of: error, path)
+    let (place, channel) = try await SocketPlace.acquire(path, on: loop) { draft in
+      try await ServerBootstrap.pausing(on: loop)
+        .serverChannelOption(.backlog, value: backlog)
+        .childChannelOption(.autoRead, value: false)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture { try initializer(channel) }
+        }
+        .bind(unixDomainSocketPath: draft).get()
+    } close: { channel in
+      try? await channel.close()
+    } refusal: {
+      refusal($0, path)
     }
+    return EmulatorSocket(channel: channel, place: place)
   }
 
   /// Stops listening and removes the socket, if it is still this one. Connections stay.
@@ -44,9 +42,9 @@ package struct EmulatorSocket: Sendable {
     try? await channel.close()
   }
 
-  private static func failure(of reason: SocketPlace.Failure, _ path: String) -> PortError {
+  private static func refusal(_ obstacle: SocketPlace.Obstacle, _ path: String) -> PortError {
     func error(_ code: PortError.Code) -> PortError { PortError(code, port: path, operation: "listen at") }
-    return switch reason {
+    return switch obstacle {
     case .pathTooLong: error(.badPlace("a socket's path has at most \(SocketPlace.pathLimitBytes) bytes"))
     case .notASocket: error(.linkOccupied("a file that is not a socket is there"))
     case .occupied: error(.linkOccupied("another process listens there"))

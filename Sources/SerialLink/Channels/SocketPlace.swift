@@ -6,7 +6,7 @@ import NIOPosix
 /// dead process but nothing else, and is not removed if another process has replaced it.
 package struct SocketPlace: Sendable {
   /// Why it is not possible to listen there.
-  package enum Failure: Error, Equatable, Sendable {
+  package enum Obstacle: Equatable, Sendable {
     /// The path has more than `pathLimitBytes`.
     case pathTooLong
     /// There is something other than a socket.
@@ -27,20 +27,21 @@ package struct SocketPlace: Sendable {
   ///   - group: whose members can connect; nil: this user only.
   ///   - bind: listens at the given path: the socket gets its final name when its mode is set.
   ///   - close: ends a server whose socket cannot be moved to `path`.
-  package static func acquire<Server>(
+  ///   - refusal: the error to throw.
+  package static func acquire<Server, Refusal: Error>(
     _ path: String, on loop: any EventLoop, group: UInt32? = nil,
     bind: (_ draft: String) async throws -> Server,
-    close: (Server) async -> Void
-  ) async throws(Failure) -> (place: SocketPlace, server: Server) {
-    guard path.utf8.count <= pathLimitBytes else { throw .pathTooLong }
-    try await refuseIfOccupied(path, on: loop)
+    close: (Server) async -> Void,
+    refusal: (Obstacle) -> Refusal
+  ) async throws(Refusal) -> (place: SocketPlace, server: Server) {
+    if let obstacle = await obstacle(at: path, on: loop) { throw refusal(obstacle) }
     let draft = "\(path).\(UInt32.random(in: 0 ... .max))"
     let server: Server
     do {
       server = try await bind(draft)
     } catch {
       unlink(draft)
-      throw .system(errno: (error as? IOError)?.errnoCode ?? EIO)
+      throw refusal(.system(errno: (error as? IOError)?.errnoCode ?? EIO))
     }
     var status = stat()
     let isGiven = group.map { chown(draft, uid_t.max, $0) == 0 } ?? true
@@ -50,7 +51,7 @@ package struct SocketPlace: Sendable {
       let number = errno
       unlink(draft)
       await close(server)
-      throw .system(errno: number)
+      throw refusal(.system(errno: number))
     }
     return (SocketPlace(path: path, inode: UInt64(status.st_ino)), server)
   }
@@ -61,15 +62,16 @@ package struct SocketPlace: Sendable {
     if lstat(path, &status) == 0, UInt64(status.st_ino) == inode { unlink(path) }
   }
 
-  private static func refuseIfOccupied(_ path: String, on loop: any EventLoop) async throws(Failure) {
+  private static func obstacle(at path: String, on loop: any EventLoop) async -> Obstacle? {
+    guard path.utf8.count <= pathLimitBytes else { return .pathTooLong }
     var status = stat()
-    guard lstat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket }
+    guard lstat(path, &status) == 0 else { return nil }
+    guard status.st_mode & S_IFMT == S_IFSOCK else { return .notASocket }
     // Without an answer, the socket belongs to a dead process and can be replaced.
     guard let alive = try? await ClientBootstrap(group: loop).connect(unixDomainSocketPath: path).get() else {
-      return
+      return nil
     }
     try? await alive.close()
-    throw .occupied
+    return .occupied
   }
 }
