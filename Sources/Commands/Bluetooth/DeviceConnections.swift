@@ -12,12 +12,17 @@ struct DeviceConnections: Sendable {
   private let host: BluetoothHost?
 
   /// A connection that was lost, or could not be made.
-  struct Loss: Error {
+  private struct Loss {
     var failure: Failure
     /// Without the operation and the port.
     var reason: String
     /// Whether another attempt would fail as well.
     var isFinal: Bool
+  }
+
+  private enum Attempt<Result> {
+    case done(Result)
+    case lost(Loss)
   }
 
   /// Runs `body` with the connections to the device of that name; the adapter is used meanwhile.
@@ -44,23 +49,13 @@ struct DeviceConnections: Sendable {
 
   /// Connects, runs `body` with the device, and disconnects.
   ///
-  /// - Throws: `Loss`; any other error of `body`.
+  /// - Throws: `Failure` if the connection is lost or cannot be made; any other error of `body`.
   func withDevice<Result: Sendable>(
     _ options: DeviceOptions, _ body: (Device) async throws -> Result
   ) async throws -> Result {
-    var options = options
-    options.reconnection = .never
-    let device = try await connect(options)
-    do {
-      let result = try await body(device)
-      await device.close()
-      return result
-    } catch let error as NotibotError {
-      await device.close()
-      throw await loss(error)
-    } catch {
-      await device.close()
-      throw error
+    switch try await attempt(options, body) {
+    case .done(let result): return result
+    case .lost(let loss): throw loss.failure
     }
   }
 
@@ -75,28 +70,28 @@ struct DeviceConnections: Sendable {
   ) async throws {
     var reconnection: Reconnection?
     while true {
-      do {
-        return try await withDevice(options) { device in
-          let isAgain = reconnection != nil
-          if isAgain { reconnection?.connected(now: .now) } else { reconnection = Reconnection(now: .now) }
-          try await body(device, isAgain)
-        }
-      } catch let loss as Loss where !loss.isFinal {
-        guard var machine = reconnection else { throw loss }
-        let wasUp = machine.isUp
-        guard let pause = machine.lost(now: .now) else {
-          throw Failure(
-            .linkLost, "gave up connecting to \(name.description.printable) again: \(loss.reason)",
-            remedy: loss.failure.remedy)
-        }
-        reconnection = machine
-        if wasUp { try onLoss(loss.reason) }
-        try await Task.sleep(for: pause)  // poll
+      let attempt = try await attempt(options) { device in
+        let isAgain = reconnection != nil
+        if isAgain { reconnection?.connected(now: .now) } else { reconnection = Reconnection(now: .now) }
+        try await body(device, isAgain)
       }
+      guard case .lost(let loss) = attempt else { return }
+      guard !loss.isFinal, var machine = reconnection else { throw loss.failure }
+      let wasUp = machine.isUp
+      guard let pause = machine.lost(now: .now) else {
+        throw Failure(
+          .linkLost, "gave up connecting to \(name.description.printable) again: \(loss.reason)",
+          remedy: loss.failure.remedy)
+      }
+      reconnection = machine
+      if wasUp { try onLoss(loss.reason) }
+      try await Task.sleep(for: pause)  // poll
     }
   }
 
-  private func connect(_ options: DeviceOptions) async throws -> Device {
+  private func attempt<Result: Sendable>(
+    _ options: DeviceOptions, _ body: (Device) async throws -> Result
+  ) async throws -> Attempt<Result> {
     let channel: any Channel
     do throws(PortError) {
       // Nothing is read before the device is there to receive it.
@@ -104,31 +99,37 @@ struct DeviceConnections: Sendable {
         to: path, on: MultiThreadedEventLoopGroup.singleton.next()
       ) { try $0.syncOptions?.setOption(.autoRead, value: false) }
     } catch {
-      throw await absence(error)
+      return .lost(await absence(error))
     }
     do {
       _ = try await host?.awaitLink()
     } catch let failure as Failure {
       channel.close(promise: nil)
       let isFinal = ![.noBoard, .noAnswer, .linkLost].contains(failure.kind)
-      throw Loss(failure: failure, reason: failure.message, isFinal: isFinal)
+      return .lost(Loss(failure: failure, reason: failure.message, isFinal: isFinal))
     } catch {
       channel.close(promise: nil)
       throw error
     }
+    var options = options
+    options.reconnection = .never
     let device = try await Device.make(
       on: channel, carrier: .connection, port: name.description, options: options, seed: 0)
+    var isOpen = false
     do {
       // Fails on a connection that has ended: then the device knows.
       try? await channel.setOption(.autoRead, value: true).get()
       try await device.waitUntilOpen()
-      return device
+      isOpen = true
+      let result = try await body(device)
+      await device.close()
+      return .done(result)
     } catch var error as NotibotError {
       await device.close()
-      if host == nil, error.code == .linkLost {
+      if !isOpen, host == nil, error.code == .linkLost {
         error.hint = "check that the device runs and has a connection left: an emulator has 4"
       }
-      throw await loss(error)
+      return .lost(await loss(error))
     } catch {
       await device.close()
       throw error
@@ -149,7 +150,7 @@ struct DeviceConnections: Sendable {
   }
 
   /// The error with the reason that the air gives.
-  private func loss(_ error: NotibotError) async -> any Error {
+  private func loss(_ error: NotibotError) async -> Loss {
     var error = error
     var isFinal = error.code != .linkLost && error.code != .noAnswer
     let end = error.underlying as? SessionEnd

@@ -28,8 +28,6 @@ enum BoardAccess {
       return try await withPort(port.line) { try await withDevice(at: $0, options: options, body) }
     } catch let error as any ClassifiedError {
       throw Failure(error)
-    } catch let loss as DeviceConnections.Loss {
-      throw loss.failure
     }
   }
 
@@ -44,12 +42,8 @@ enum BoardAccess {
       return try await with(port, options: options) { try await body($0, false) }
     }
     options.connectTimeout = .seconds(port.answer.timeout)
-    do {
-      try await DeviceConnections.with(name) { [options] in
-        try await $0.keep(options, onLoss: onLoss, body)
-      }
-    } catch let loss as DeviceConnections.Loss {
-      throw loss.failure
+    try await DeviceConnections.with(name) { [options] in
+      try await $0.keep(options, onLoss: onLoss, body)
     }
   }
 
