@@ -16,7 +16,7 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
   case wrongChip(image: String, expected: String)
   /// A file that begins at offset 0 of the flash, with its bootloader at another chip's place.
   case misplaced(ESPChip, at: UInt32)
-  case badTable(String)
+  case badTable(PartitionTable.Defect)
   case noApp
 
   package var description: String {
@@ -35,7 +35,7 @@ package enum ImageError: Error, Equatable, Sendable, CustomStringConvertible {
     case .misplaced(let chip, let offset):
       "its bootloader for \(chip.name) is at 0x\(hex(offset, digits: 0)) instead of "
         + "0x\(hex(chip.bootloaderOffset, digits: 0))"
-    case .badTable(let reason): "the partition table is invalid: \(reason)"
+    case .badTable(let defect): "the partition table is invalid: \(defect)"
     case .noApp: "no partition holds an application"
     }
   }

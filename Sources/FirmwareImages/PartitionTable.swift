@@ -39,7 +39,7 @@ package struct PartitionTable: Equatable, Sendable {
   private static let rowBytes = 32
 
   /// Why rows are no table.
-  package enum Defect: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Defect: Equatable, Sendable, CustomStringConvertible {
     case missing
     /// A row that begins with these two bytes, the first in the low bits.
     case badRow(Int, magic: UInt16)
@@ -82,16 +82,12 @@ package struct PartitionTable: Equatable, Sendable {
   /// Reads the table of a file at the start of `bytes`, and checks that its partitions do not
   /// overlap. Throws `ImageError`.
   package init(parsing bytes: some Collection<UInt8>) throws(ImageError) {
-    do {
-      self = try PartitionTable(booting: bytes)
-      try check()
-    } catch {
-      throw .badTable(error.description)
-    }
+    try self.init(booting: bytes)
+    try check()
   }
 
   /// Reads the table as a bootloader does, which checks less.
-  package init(booting bytes: some Collection<UInt8>) throws(Defect) {
+  package init(booting bytes: some Collection<UInt8>) throws(ImageError) {
     let bytes = Array(bytes.prefix(Self.limitBytes))
     var position = 0
     rows: while position + Self.rowBytes <= bytes.count {
@@ -100,45 +96,45 @@ package struct PartitionTable: Equatable, Sendable {
       switch magic {
       case 0x50AA: entries.append(Entry(row))
       case 0xEBEB:
-        guard MD5.digest(of: bytes, in: 0..<position) == Array(row[16...]) else { throw .badMD5 }
+        guard MD5.digest(of: bytes, in: 0..<position) == Array(row[16...]) else { throw .badTable(.badMD5) }
         hasMD5 = true
         break rows
       case 0xFFFF where position > 0: break rows
-      case 0xFFFF: throw .missing
-      case _: throw .badRow(entries.count, magic: magic)
+      case 0xFFFF: throw .badTable(.missing)
+      case _: throw .badTable(.badRow(entries.count, magic: magic))
       }
       position += Self.rowBytes
     }
-    if entries.isEmpty { throw .missing }
+    if entries.isEmpty { throw .badTable(.missing) }
   }
 
   /// Throws if a partition ends behind this size, in bytes: a bootloader then starts nothing.
   /// Source: ESP-IDF, `flash_partitions.c`.
-  package func check(within flashBytes: Int?) throws(Defect) {
+  package func check(within flashBytes: Int?) throws(ImageError) {
     guard let flashBytes else { return }
     for (index, entry) in entries.enumerated()
     where UInt64(entry.offset) + UInt64(entry.lengthBytes) > UInt64(flashBytes) {
-      throw .tooLarge(index: index, entry, flashBytes: flashBytes)
+      throw .badTable(.tooLarge(index: index, entry, flashBytes: flashBytes))
     }
   }
 
   /// Throws if no partition is for an application.
-  package func checkApps() throws(Defect) {
-    guard entries.contains(where: { $0.type == 0 }) else { throw .noApp }
+  package func checkApps() throws(ImageError) {
+    guard entries.contains(where: { $0.type == 0 }) else { throw .badTable(.noApp) }
   }
 
-  private func check() throws(Defect) {
+  private func check() throws(ImageError) {
     for entry in entries where UInt64(entry.offset) + UInt64(entry.lengthBytes) > 1 << 32 {
-      throw .outside(entry.name)
+      throw .badTable(.outside(entry.name))
     }
     // The MMU maps pages of 64 KB.
     for entry in entries where entry.type == 0 && entry.offset % 0x1_0000 != 0 {
-      throw .unaligned(entry.name, entry.offset)
+      throw .badTable(.unaligned(entry.name, entry.offset))
     }
     let sorted = entries.sorted { $0.offset < $1.offset }
     for (first, second) in zip(sorted, sorted.dropFirst())
     where first.offset + (first.lengthBytes - min(1, first.lengthBytes)) >= second.offset {
-      throw .overlapping(first.name, second.name)
+      throw .badTable(.overlapping(first.name, second.name))
     }
   }
 

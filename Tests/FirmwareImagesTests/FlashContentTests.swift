@@ -19,10 +19,10 @@ struct FlashContentTests {
     #expect(table.entries.map(\.kind) == [.other, .otaData, .factory, .ota(0), .ota(1)])
     #expect(table.entries[2].offset == 0x10000)
     #expect(table.hasMD5)
-    #expect(throws: ImageError.badTable("its MD5 is wrong")) {
+    #expect(throws: ImageError.badTable(.badMD5)) {
       try PartitionTable(parsing: sampleTable.with(0x5A, at: 12))
     }
-    #expect(throws: ImageError.badTable("factory and ota_0 overlap")) {
+    #expect(throws: ImageError.badTable(.overlapping("factory", "ota_0"))) {
       try PartitionTable(parsing: Array(sampleTable.prefix(160)).with(2, at: 64 + 10))
     }
   }

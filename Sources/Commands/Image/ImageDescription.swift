@@ -19,7 +19,7 @@ struct ImageDescription {
     fileHash = Self.digits(SHA256.digest(of: bytes))
     if bytes.starts(with: [0xAA, 0x50]) {
       let table = try PartitionTable(parsing: bytes)
-      do throws(PartitionTable.Defect) { try table.checkApps() } catch { throw .badTable(error.description) }
+      try table.checkApps()
       content = .table(table)
       return
     }

@@ -7,11 +7,11 @@ extension FlashPlan {
   func checkBoot(_ table: PartitionTable?) throws(FlashPlanError) {
     if let table {
       let name = parts.first { $0.content.table != nil }?.name ?? ""
-      do throws(PartitionTable.Defect) {
+      do throws(ImageError) {
         try table.check(within: declaredFlashBytes)
         try table.checkApps()
       } catch {
-        throw .image(name, .badTable(error.description))
+        throw .image(name, error)
       }
     }
     for part in parts {
