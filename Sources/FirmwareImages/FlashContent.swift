@@ -23,31 +23,28 @@ package struct FlashContent: Equatable, Sendable {
     package var error: ImageError
   }
 
-  /// Why nothing runs.
-  package enum Failure: Error, Equatable, Sendable {
-    /// The ROM finds no image.
-    case first(ImageError)
+  /// What a chip does if the ROM finds an image.
+  package enum Boot: Equatable, Sendable {
+    case runs(FlashContent)
     /// The bootloader finds no partition table.
-    case table(PartitionTable.Defect, first: ESPImage)
+    case noTable(PartitionTable.Defect, first: ESPImage)
     /// The bootloader finds no application.
-    case apps([Skipped], first: ESPImage)
+    case noApp([Skipped], first: ESPImage)
   }
 
   /// The application: what runs in the end.
   package var running: ESPImage { app ?? first }
+}
 
+extension FlashContent {
   /// Reads a file with the whole content of a flash. Throws `ImageError`, for the first partition
   /// that the bootloader tries if there is no application.
   package init(parsing flash: [UInt8], chip: ESPChip) throws(ImageError) {
-    do {
-      try self.init(booting: flash, chip: chip)
-    } catch {
-      switch error {
-      case .first(let error): throw error
-      case .table(let defect, _): throw .badTable(defect.description)
-      // A partition that is erased, or that the file does not reach.
-      case .apps(let skipped, _): throw skipped.first { $0.error != .erased }?.error ?? .noApp
-      }
+    switch try Self.boot(flash, chip: chip) {
+    case .runs(let content): self = content
+    case .noTable(let defect, _): throw .badTable(defect)
+    // A partition that is erased, or that the file does not reach.
+    case .noApp(let skipped, _): throw skipped.first { $0.error != .erased }?.error ?? .noApp
     }
     // A bootloader does not care about partitions that overlap.
     if table != nil { _ = try PartitionTable(parsing: flash.dropFirst(tableOffset)) }
@@ -75,47 +72,39 @@ package struct FlashContent: Equatable, Sendable {
     return content
   }
 
-  /// Follows the boot of a chip from the whole content of a flash.
-  package init(booting flash: [UInt8], chip: ESPChip) throws(Failure) {
-    firstOffset = chip.bootloaderOffset
-    do {
-      first = try ESPImage(parsing: flash.dropFirst(Int(firstOffset)), for: chip)
-    } catch {
-      throw .first(error)
-    }
-    tableOffset = PartitionTable.offset(in: flash, behind: Int(firstOffset) + first.lengthBytes)
+  /// Follows the boot of a chip from the whole content of a flash. Throws `ImageError` if the ROM
+  /// finds no image.
+  package static func boot(_ flash: [UInt8], chip: ESPChip) throws(ImageError) -> Boot {
+    let offset = Int(chip.bootloaderOffset)
+    let first = try ESPImage(parsing: flash.dropFirst(offset), for: chip)
+    var content = FlashContent(first: first, firstOffset: chip.bootloaderOffset)
+    content.tableOffset = PartitionTable.offset(in: flash, behind: offset + first.lengthBytes)
     let table: PartitionTable
-    do {
-      table = try PartitionTable(booting: flash.dropFirst(tableOffset))
+    do throws(ImageError) {
+      table = try PartitionTable(booting: flash.dropFirst(content.tableOffset))
       try table.check(within: first.flashBytes)
-    } catch {
+    } catch .badTable(let defect) {
       // An image that is no bootloader, without a partition table: a program for the bare chip.
-      switch error {
-      case .missing, .badRow(0, _): if !first.isBootloader { return }
+      switch defect {
+      case .missing, .badRow(0, _): if !first.isBootloader { return .runs(content) }
       case .badRow, .badMD5, .outside, .overlapping, .unaligned, .tooLarge, .noApp: break
       }
-      throw .table(error, first: first)
+      return .noTable(defect, first: first)
     }
-    self.table = table
+    content.table = table
     let otaData = table.entries.first { $0.kind == .otaData }.map {
-      OTAData(parsing: Self.bytes(of: $0, in: flash))
+      OTAData(parsing: bytes(of: $0, in: flash))
     }
     for entry in table.apps(otaData: otaData) {
       do throws(ImageError) {
-        app = try Self.image(in: entry, of: flash, chip: chip)
-        partition = entry
-        return
+        content.app = try ESPImage(parsing: bytes(of: entry, in: flash), for: chip)
+        content.partition = entry
+        return .runs(content)
       } catch {
-        skipped.append(Skipped(partition: entry, error: error))
+        content.skipped.append(Skipped(partition: entry, error: error))
       }
     }
-    throw .apps(skipped, first: first)
-  }
-
-  private static func image(
-    in entry: PartitionTable.Entry, of flash: [UInt8], chip: ESPChip
-  ) throws(ImageError) -> ESPImage {
-    try ESPImage(parsing: bytes(of: entry, in: flash), for: chip)
+    return .noApp(content.skipped, first: first)
   }
 
   private static func bytes(of entry: PartitionTable.Entry, in flash: [UInt8]) -> ArraySlice<UInt8> {

@@ -26,32 +26,31 @@ struct BootedApplication: Equatable, Sendable {
 extension BootOutcome {
   /// The outcome for a chip and its flash.
   init(chip: ChipModel, flash: NORFlash) {
-    do throws(FlashContent.Failure) {
-      let content = try FlashContent(booting: flash.bytes, chip: chip.image)
-      let tried = content.skipped.map { Self.text(of: $0, in: flash, chip: chip) }.joined()
-      if content.table != nil, let needed = content.first.flashBytes, needed > flash.sizeBytes {
-        self = .failure(
-          text: Self.loadText(of: content.first) + tried + Self.probeText(needed, flash.sizeBytes), .panic)
-        return
-      }
-      self = .application(
-        BootedApplication(
-          offset: Int(content.partition?.offset ?? content.firstOffset),
-          descriptor: content.running.descriptor,
-          loadText: Self.loadText(of: content.first) + tried, hasBootLoader: content.table != nil))
-    } catch {
-      switch error {
-      case .first(let error):
-        let offset = Int(chip.image.bootloaderOffset)
-        self = .failure(text: Self.romText(for: error, at: offset, in: flash), .otherWatchdog)
-      case .table(let defect, let first):
+    func tried(_ skipped: [FlashContent.Skipped]) -> String {
+      skipped.map { Self.text(of: $0, in: flash, chip: chip) }.joined()
+    }
+    do throws(ImageError) {
+      switch try FlashContent.boot(flash.bytes, chip: chip.image) {
+      case .runs(let content):
+        let text = Self.loadText(of: content.first) + tried(content.skipped)
+        if content.table != nil, let needed = content.first.flashBytes, needed > flash.sizeBytes {
+          self = .failure(text: text + Self.probeText(needed, flash.sizeBytes), .panic)
+          return
+        }
+        self = .application(
+          BootedApplication(
+            offset: Int(content.partition?.offset ?? content.firstOffset),
+            descriptor: content.running.descriptor, loadText: text, hasBootLoader: content.table != nil))
+      case .noTable(let defect, let first):
         self = .failure(text: Self.loadText(of: first) + Self.text(of: defect, in: flash), .software)
-      case .apps(let skipped, let first):
-        let tried = skipped.map { Self.text(of: $0, in: flash, chip: chip) }.joined()
+      case .noApp(let skipped, let first):
         self = .failure(
-          text: Self.loadText(of: first) + tried
+          text: Self.loadText(of: first) + tried(skipped)
             + "E (63) boot: No bootable app partitions in the partition table\r\n", .software)
       }
+    } catch {
+      let offset = Int(chip.image.bootloaderOffset)
+      self = .failure(text: Self.romText(for: error, at: offset, in: flash), .otherWatchdog)
     }
   }
 
