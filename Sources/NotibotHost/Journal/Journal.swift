@@ -196,7 +196,7 @@ extension Journal {
       var writer = hold.writer
       if let text = hold.files?.indexProblem { throw displaced(text) }
       try database.writeWithoutTransaction { database in
-        try database.explaining {
+        try database.explaining(path, "write") {
           try database.inTransaction(.immediate) {
             if let text = try difference(of: &hold) { throw displaced(text) }
             guard let next = try JournalRows.apply(changes, to: database, after: writer) else {

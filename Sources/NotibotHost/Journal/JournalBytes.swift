@@ -14,54 +14,80 @@ struct JournalBytes: Equatable {
   /// Whether a rollback journal is there: SQLite was about to change the file without a log.
   var hasRollbackJournal: Bool
 
-  /// The error for SQLite's result code, right after the call that failed.
-  private static func cause(_ code: Int32) -> JournalError.Cause {
-    let isSystems = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF) && code != shortRead
-    let number = isSystems ? errno : 0
-    return JournalError.Cause(number: code, message: "the disk cannot read it", systemNumber: number)
-  }
-
   init(database: [UInt8], log: [UInt8], hasRollbackJournal: Bool = false) {
     self.database = database
     self.log = log
     self.hasRollbackJournal = hasRollbackJournal
   }
 
-  /// Reads all files of the database at `path`, and changes nothing.
-  init(path: String) throws(JournalError.Cause) {
-    guard let vfs = sqlite3_vfs_find(nil) else { throw Self.cause(SQLITE_NOMEM) }
+  /// Reads all files of the database at `path`, and changes nothing. `named` and `operation` are
+  /// those of its errors.
+  init(path: String, named: String, operation: String) throws(JournalError) {
+    let disk = try JournalDisk(path: named, operation: operation, problem: "the disk cannot read it")
     // The log first: whatever a checkpoint then moves out of it is read from the database as well.
-    log = try Self.read(path + "-wal", vfs)
-    database = try Self.read(path, vfs)
-    hasRollbackJournal = try Self.exists(path + "-journal", vfs)
+    log = try disk.read(path + "-wal")
+    database = try disk.read(path)
+    hasRollbackJournal = try disk.exists(path + "-journal")
+  }
+
+  /// Flips a bit of the log of the database at `path`, durably.
+  func flip(_ bit: JournalLog.WrongBit, inLogOf path: String, named: String) throws(JournalError) {
+    let disk = try JournalDisk(path: named, operation: "open", problem: "its log cannot be written")
+    var byte = log[bit.offset] ^ bit.mask
+    try disk.withFile(path + "-wal", SQLITE_OPEN_READWRITE) { file, methods throws(JournalError) in
+      for result in [
+        methods.xWrite(file, &byte, 1, sqlite3_int64(bit.offset)), methods.xSync(file, SQLITE_SYNC_FULL),
+      ] where result != SQLITE_OK {
+        throw disk.error(result)
+      }
+    }
+  }
+}
+
+/// SQLite's file system layer, with the words of its errors.
+private struct JournalDisk {
+  private let vfs: UnsafeMutablePointer<sqlite3_vfs>
+  private let path: String
+  private let operation: String
+  private let problem: String
+
+  init(path: String, operation: String, problem: String) throws(JournalError) {
+    (self.path, self.operation, self.problem) = (path, operation, problem)
+    guard let vfs = sqlite3_vfs_find(nil) else {
+      let cause = JournalError.Cause(number: SQLITE_NOMEM, message: problem)
+      throw JournalError(.inputOutput, path: path, operation: operation, underlying: cause)
+    }
+    self.vfs = vfs
+  }
+
+  /// The error for SQLite's result code, right after the call that failed.
+  func error(_ code: Int32) -> JournalError {
+    let isSystems = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF) && code != Self.shortRead
+    let number = isSystems ? errno : 0
+    let cause = JournalError.Cause(number: code, message: problem, systemNumber: number)
+    return JournalError(.inputOutput, path: path, operation: operation, underlying: cause)
   }
 
   /// Whether the file exists and is not empty.
-  private static func exists(
-    _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
-  ) throws(JournalError.Cause) -> Bool {
+  func exists(_ path: String) throws(JournalError) -> Bool {
     var isThere: Int32 = 0
     let result = vfs.pointee.xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &isThere)
-    guard result == SQLITE_OK else { throw Self.cause(result) }
+    guard result == SQLITE_OK else { throw error(result) }
     return isThere != 0
   }
 
   /// Each file is opened as a database, the log too: a log is opened with the mode of its database,
   /// which may be gone.
-  private static func read(
-    _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>
-  ) throws(JournalError.Cause) -> [UInt8] {
-    guard try exists(path, vfs) else { return [] }
-    return try withFile(path, vfs, SQLITE_OPEN_READONLY, content)
+  func read(_ path: String) throws(JournalError) -> [UInt8] {
+    guard try exists(path) else { return [] }
+    return try withFile(path, SQLITE_OPEN_READONLY, content)
   }
 
-  private static func withFile<Value>(
-    _ path: String, _ vfs: UnsafeMutablePointer<sqlite3_vfs>, _ mode: Int32,
-    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(JournalError.Cause) -> Value
-  ) throws(JournalError.Cause) -> Value {
-    guard let name = sqlite3_create_filename(path, "", "", 0, nil) else {
-      throw Self.cause(SQLITE_NOMEM)
-    }
+  func withFile<Value>(
+    _ path: String, _ mode: Int32,
+    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws(JournalError) -> Value
+  ) throws(JournalError) -> Value {
+    guard let name = sqlite3_create_filename(path, "", "", 0, nil) else { throw error(SQLITE_NOMEM) }
     defer { sqlite3_free_filename(name) }
     let room = Int(vfs.pointee.szOsFile)
     let memory = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
@@ -72,49 +98,36 @@ struct JournalBytes: Equatable {
     let result = vfs.pointee.xOpen(vfs, name, file, mode | SQLITE_OPEN_MAIN_DB, &flags)
     defer { if let methods = file.pointee.pMethods { _ = methods.pointee.xClose(file) } }
     guard result == SQLITE_OK, let methods = file.pointee.pMethods else {
-      throw Self.cause(result == SQLITE_OK ? SQLITE_CANTOPEN : result)
+      throw error(result == SQLITE_OK ? SQLITE_CANTOPEN : result)
     }
     return try body(file, methods.pointee)
   }
 
-  /// Flips a bit of the log of the database at `path`, durably.
-  func flip(_ bit: JournalLog.WrongBit, inLogOf path: String) throws(JournalError.Cause) {
-    guard let vfs = sqlite3_vfs_find(nil) else { throw Self.cause(SQLITE_NOMEM) }
-    var byte = log[bit.offset] ^ bit.mask
-    try Self.withFile(path + "-wal", vfs, SQLITE_OPEN_READWRITE) { file, methods throws(JournalError.Cause) in
-      for result in [
-        methods.xWrite(file, &byte, 1, sqlite3_int64(bit.offset)), methods.xSync(file, SQLITE_SYNC_FULL),
-      ] where result != SQLITE_OK {
-        throw Self.cause(result)
-      }
-    }
-  }
-
   private static let chunkBytes = 1 << 20
 
-  private static func content(
+  private func content(
     of file: UnsafeMutablePointer<sqlite3_file>, _ methods: sqlite3_io_methods
-  ) throws(JournalError.Cause) -> [UInt8] {
+  ) throws(JournalError) -> [UInt8] {
     var size: sqlite3_int64 = 0
     var result = methods.xFileSize(file, &size)
-    guard result == SQLITE_OK, size >= 0 else { throw Self.cause(result) }
+    guard result == SQLITE_OK, size >= 0 else { throw error(result) }
     var bytes = [UInt8](repeating: 0, count: Int(size))
     result = bytes.withUnsafeMutableBytes { buffer in
-      for offset in stride(from: 0, to: buffer.count, by: chunkBytes) {
-        let count = min(chunkBytes, buffer.count - offset)
+      for offset in stride(from: 0, to: buffer.count, by: Self.chunkBytes) {
+        let count = min(Self.chunkBytes, buffer.count - offset)
         let part = UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + count])
         let result = methods.xRead(file, part.baseAddress, Int32(count), sqlite3_int64(offset))
         // A file that is truncated meanwhile reads as zeros there.
-        guard result == SQLITE_OK || result == shortRead else { return result }
+        guard result == SQLITE_OK || result == Self.shortRead else { return result }
       }
       return SQLITE_OK
     }
-    guard result == SQLITE_OK else { throw Self.cause(result) }
+    guard result == SQLITE_OK else { throw error(result) }
     return bytes
   }
 
   /// SQLITE_IOERR_SHORT_READ, which Swift does not import.
-  fileprivate static let shortRead = SQLITE_IOERR | 2 << 8
+  private static let shortRead = SQLITE_IOERR | 2 << 8
 }
 
 extension [UInt8] {

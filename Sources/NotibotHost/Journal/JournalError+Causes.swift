@@ -9,12 +9,14 @@ extension JournalError {
   package init(_ error: any Error, path: String, operation: String) {
     switch error {
     case let error as JournalError: self = error
-    case let error as DatabaseError:
-      self.init(Cause(error), path: path, operation: operation)
-    case let cause as Cause:
-      self.init(Code(cause), path: path, operation: operation, underlying: cause)
+    case let error as DatabaseError: self.init(Cause(error), path: path, operation: operation)
     default: self.init(.corrupt("\(error)"), path: path, operation: operation)
     }
+  }
+
+  /// The error with this cause.
+  init(_ cause: Cause, path: String, operation: String) {
+    self.init(Code(cause), path: path, operation: operation, underlying: cause)
   }
 
   /// The system's error `number`, on the way to `path`.
@@ -125,13 +127,15 @@ extension JournalError.Cause {
 }
 
 extension Database {
-  /// Runs `body`; an error of its input or output comes with the system's number.
-  func explaining<Value>(_ body: () throws -> Value) throws -> Value {
+  /// Runs `body`; an error of its input or output comes with the system's number. `path` and
+  /// `operation` are those of its errors.
+  func explaining<Value>(_ path: String, _ operation: String, _ body: () throws -> Value) throws -> Value {
     do {
       return try body()
     } catch let error as DatabaseError {
       let isSystems = [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
-      throw JournalError.Cause(error, system: isSystems ? sqlite3_system_errno(sqliteConnection) : 0)
+      let number = isSystems ? sqlite3_system_errno(sqliteConnection) : 0
+      throw JournalError(JournalError.Cause(error, system: number), path: path, operation: operation)
     }
   }
 }

@@ -40,7 +40,7 @@ package struct JournalError: Error, Hashable, Sendable {
   }
 
   /// The error of SQLite, and that of the system behind it.
-  package struct Cause: Error, Hashable, Sendable {
+  package struct Cause: Hashable, Sendable {
     /// SQLite's extended result code; 0: it was not SQLite's error.
     package var number: Int32
     package var message: String

@@ -19,25 +19,19 @@ enum JournalInspection {
     var corrects = corrects
     while true {
       let files: JournalBytes
-      do throws(JournalError.Cause) {
-        files = try JournalBytes(path: file)
+      do throws(JournalError) {
+        files = try JournalBytes(path: file, named: path, operation: "open")
       } catch {
         // Of a file that cannot be opened SQLite reports a better reason.
-        if error.number & 0xFF == SQLITE_CANTOPEN { return .undecided }
-        throw JournalError(.inputOutput, path: path, operation: "open", underlying: error)
+        if let cause = error.underlying, cause.number & 0xFF == SQLITE_CANTOPEN { return .undecided }
+        throw error
       }
       let finding = inspect(files)
       guard case .damaged(let text) = finding else { return finding }
       if isBusy() { return .undecided }
       if corrects, let bit = ambiguousBit(of: files) {
         corrects = false
-        do throws(JournalError.Cause) {
-          try files.flip(bit, inLogOf: file)
-        } catch {
-          var cause = error
-          cause.message = "its log cannot be written"
-          throw JournalError(.inputOutput, path: path, operation: "open", underlying: cause)
-        }
+        try files.flip(bit, inLogOf: file, named: path)
         continue
       }
       // A file that is being changed looks corrupt, but never twice in the same way.

@@ -148,7 +148,7 @@ struct JournalOpening {
       let database = try DatabaseQueue(path: file, configuration: configuration)
       do {
         try database.writeWithoutTransaction { database in
-          try database.explaining { try prepare(database, finding, source: source) }
+          try database.explaining(path, "open") { try prepare(database, finding, source: source) }
         }
         return database
       } catch {
@@ -178,9 +178,9 @@ struct JournalOpening {
     configuration.foreignKeysEnabled = false
     configuration.label = "journal"
     configuration.busyMode = sharing == .exclusive ? .immediateError : .timeout(Self.busyLimitSeconds)
-    let sharing = sharing
+    let (sharing, path) = (sharing, path)
     configuration.prepareDatabase { database in
-      try database.explaining {
+      try database.explaining(path, "open") {
         if sharing == .exclusive { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
         // FULL: each commit is synced before it returns. NORMAL would lose the latest at a power
         // failure.

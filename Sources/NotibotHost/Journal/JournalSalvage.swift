@@ -41,11 +41,7 @@ package struct JournalSalvage: Hashable, Sendable {
       }
       file = place.resolved
     }
-    do throws(JournalError.Cause) {
-      read(try JournalBytes(path: file))
-    } catch {
-      throw JournalError(.inputOutput, path: path, operation: "read", underlying: error)
-    }
+    read(try JournalBytes(path: file, named: path, operation: "read"))
   }
 
   private mutating func read(_ files: JournalBytes) {
