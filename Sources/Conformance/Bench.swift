@@ -40,19 +40,19 @@ package final class Bench {
   /// Skips the case if bytes take time.
   package func requireExactTime() throws {
     guard hasExactTime else {
-      throw CaseSkipped("the line takes time, which shifts the times that the case measures")
+      throw CaseEnd.skip("the line takes time, which shifts the times that the case measures")
     }
   }
 
   /// The control channel; the runner makes sure that a case which needs one gets one.
   package func requireControl() throws -> any DeviceControl {
-    guard let control else { throw CaseSkipped("the rig has no control channel") }
+    guard let control else { throw CaseEnd.skip("the rig has no control channel") }
     return control
   }
 
   /// Closes the port and opens it again; the device keeps running.
   package func reopen() async throws {
-    guard let reopenPort else { throw CaseSkipped("there is no port to open again") }
+    guard let reopenPort else { throw CaseEnd.skip("there is no port to open again") }
     try await reopenPort()
     probe.discardReceived()
   }
@@ -74,10 +74,10 @@ package final class Bench {
   /// Restarts the device and returns its first HELLO. A session that is opened before ends the
   /// HELLOs of an earlier start, so that they are not mistaken for those of this one.
   ///
-  /// - Throws: `CaseSkipped` if the port goes away with the device, and its HELLO with it.
+  /// - Throws: `CaseEnd.skip` if the port goes away with the device, and its HELLO with it.
   package func restartSession(file: String = #fileID, line: Int = #line) async throws -> WireFrame {
     guard let hello = try await restarted(.software, file: file, line: line) else {
-      throw CaseSkipped("the port goes away when the device restarts, and its HELLO with it")
+      throw CaseEnd.skip("the port goes away when the device restarts, and its HELLO with it")
     }
     return hello
   }
@@ -119,13 +119,13 @@ package protocol DeviceControl: AnyObject {
   /// Performs an action on the device; returns when it is done or refused.
   ///
   /// - Returns: why the device refuses it in its state; nil when it is done.
-  /// - Throws: `RigTrouble` if the device cannot be reached or does not know the command; `Finding`
+  /// - Throws: `RigTrouble` if the device cannot be reached or does not know the command; a finding
   ///   if it can be reached and does not answer.
   func attempt(_ command: DeviceCommand) async throws -> String?
 
   /// The counters of the device's receiver since an arbitrary time in the past.
   ///
-  /// - Throws: `CaseSkipped` if this path does not report them; otherwise as `attempt`.
+  /// - Throws: `CaseEnd.skip` if this path does not report them; otherwise as `attempt`.
   func receiverCounters() async throws -> DecoderCounters
 }
 
@@ -140,18 +140,18 @@ extension DeviceControl {
 
   /// Performs an action that a device in the expected state does not refuse.
   ///
-  /// - Throws: `Finding` if it does: what it did not keep or do is its failure, not the rig's;
+  /// - Throws: a finding if it does: what it did not keep or do is its failure, not the rig's;
   ///   otherwise as `attempt`.
   package func perform(
     _ command: DeviceCommand, file: String = #fileID, line: Int = #line
   ) async throws {
     guard let reason = try await attempt(command) else { return }
     let failure = command.item.map { "did not keep item \($0)" } ?? "refuses \(command)"
-    throw Finding("the device \(failure): \(reason)", file: file, line: line)
+    throw CaseEnd.fault("the device \(failure): \(reason)", file: file, line: line)
   }
 
   package func receiverCounters() async throws -> DecoderCounters {
-    throw CaseSkipped("the control channel does not report the receiver's counters")
+    throw CaseEnd.skip("the control channel does not report the receiver's counters")
   }
 }
 

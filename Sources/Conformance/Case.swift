@@ -57,7 +57,7 @@ package struct Case: Identifiable, Sendable {
   /// Whether all that it checks are rules of the device's own attribute server, those marked with †
   /// in PROTOCOL.md.
   package let isOfServer: Bool
-  /// Checks it. Throws `Finding` if the peer is wrong, `CaseSkipped` if it cannot be checked on
+  /// Checks it. Throws a finding if the peer is wrong, `CaseEnd.skip` if it cannot be checked on
   /// this peer, any other error if the rig is wrong.
   package let run: @Sendable (Bench) async throws -> Void
 
@@ -132,7 +132,7 @@ extension Case {
 }
 
 /// The peer violated a rule.
-package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
+package struct Finding: Equatable, Sendable, CustomStringConvertible {
   /// The expected and the actual value.
   package var message: String
   package var file: String
@@ -151,18 +151,28 @@ package struct Finding: Error, Equatable, Sendable, CustomStringConvertible {
   package var description: String { "\(message) (checked at \(file):\(line))" }
 }
 
-/// The case cannot be decided on this peer: a store without room, a feature that it does not
-/// announce.
-package struct CaseSkipped: Error, Equatable, Sendable {
-  package var reason: String
+/// The early end of a case, unless the rig is at fault.
+package enum CaseEnd: Error, Equatable, Sendable, CustomStringConvertible {
+  case finding(Finding)
+  /// The case cannot be decided on this peer: a store without room, a feature that it does not
+  /// announce.
+  case skip(String)
 
-  package init(_ reason: String) {
-    self.reason = reason
+  /// The end with a finding that has this message.
+  package static func fault(_ message: String, file: String, line: Int) -> CaseEnd {
+    .finding(Finding(message, file: file, line: line))
+  }
+
+  package var description: String {
+    switch self {
+    case .finding(let finding): finding.description
+    case .skip(let reason): reason
+    }
   }
 }
 
 /// The rig does not work: no emulator program, a port that disappeared, a control socket without a
-/// listener. What a device refuses, does not keep or does not answer is a `Finding`, whatever
+/// listener. What a device refuses, does not keep or does not answer is a finding, whatever
 /// command of a case noticed it.
 package struct RigTrouble: Error, Equatable, Sendable, CustomStringConvertible {
   package var message: String

@@ -63,7 +63,7 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
       }
       timeoutsNow = due > now ? 0 : timeoutsNow + 1
       guard timeoutsNow < Self.timeoutsAtOneMomentLimit else {
-        throw Finding("the peer's timer does not advance", file: #fileID, line: #line)
+        throw CaseEnd.fault("the peer's timer does not advance", file: #fileID, line: #line)
       }
       now = max(now, due)
       peer.handleTimeout(now: now)
@@ -71,7 +71,7 @@ package final class VirtualLine<Peer: VirtualPeer>: Line {
     }
     defer { inbox = [] }
     guard inbox.count < Self.unreadLimitBytes else {
-      throw Finding("the peer sends without end", file: #fileID, line: #line)
+      throw CaseEnd.fault("the peer sends without end", file: #fileID, line: #line)
     }
     return inbox
   }

@@ -16,8 +16,8 @@ package enum Outcome: Equatable, Sendable {
   init(of error: any Error, server: AttributeServer) {
     self =
       switch error {
-      case let finding as Finding: Self.judged([finding], server: server)
-      case let skip as CaseSkipped: .skipped(skip.reason)
+      case CaseEnd.finding(let finding): Self.judged([finding], server: server)
+      case CaseEnd.skip(let reason): .skipped(reason)
       case _: .errored("\(error)")
       }
   }
@@ -154,7 +154,7 @@ package struct Runner {
       try await testCase.run(bench)
     } catch {
       outcome = Outcome(of: error, server: rig.server)
-      if let finding = error as? Finding { bench.record.add(finding) }
+      if case CaseEnd.finding(let finding) = error { bench.record.add(finding) }
     }
     if !bench.record.findings.isEmpty {
       outcome = .judged(bench.record.findings, server: rig.server)

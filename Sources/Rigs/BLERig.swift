@@ -196,7 +196,7 @@ package final class BLERig: Rig {
       let refusal = try await probe.request([0x12, 6, 0, 0x7B])
       return Device(
         serverMTU: Int(Wire.word(answer, at: 1)), isStrict: refusal != [0x13], handles: probe.handles)
-    } catch let finding as Finding {
+    } catch CaseEnd.finding(let finding) {
       throw noAnswer(path, finding.message)
     }
   }

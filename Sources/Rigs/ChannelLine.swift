@@ -42,14 +42,14 @@ package final class ChannelLine: Line {
   package func write(_ bytes: [UInt8]) async throws {
     let written = channel.eventLoop.makePromise(of: Void.self)
     let limit = channel.eventLoop.scheduleTask(in: Self.writeLimit) {
-      written.fail(Finding("the device takes no bytes for 10 s", file: #fileID, line: #line))
+      written.fail(CaseEnd.fault("the device takes no bytes for 10 s", file: #fileID, line: #line))
     }
     channel.writeAndFlush(channel.allocator.buffer(bytes: bytes)).cascade(to: written)
     defer { limit.cancel() }
     do {
       try await written.futureResult.get()
-    } catch let finding as Finding {
-      throw finding
+    } catch let end as CaseEnd {
+      throw end
     } catch {
       throw await endOfPort ?? RigTrouble.portIsGone(error)
     }

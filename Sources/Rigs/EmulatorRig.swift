@@ -112,7 +112,7 @@ final class VirtualControl: DeviceControl {
 
   func attempt(_ command: DeviceCommand) throws -> String? {
     guard command != .unplug, command != .plug else {
-      throw CaseSkipped("a line in the same process has no plug")
+      throw CaseEnd.skip("a line in the same process has no plug")
     }
     let reply = line.withPeer { $0.wired.perform(command, now: line.now) }
     if case .refused(let reason) = reply { return reason }

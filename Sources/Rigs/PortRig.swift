@@ -230,7 +230,7 @@ package final class PortRig: Rig {
       try? await probe.pushOutOtherWriters()
       try await line.write(probe.frame(.fin).bytes)
       return (answer == [0x13] ? [.firmwareMode] : [.strict], bootID, probe.handles)
-    } catch let finding as Finding {
+    } catch CaseEnd.finding(let finding) {
       throw noAnswer(of: probe, finding, port: name)
     }
   }
@@ -284,7 +284,7 @@ package final class PortRig: Rig {
     for _ in 1..<requestsLimit {
       do {
         return try await ask()
-      } catch is Finding {
+      } catch CaseEnd.finding {
         try await probe.open(attempts: attempts)
       }
     }

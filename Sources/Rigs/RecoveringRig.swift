@@ -60,7 +60,7 @@ package final class RecoveringRig: Rig {
         loss = trouble
         // A device that falls silent in a case does so in its repetition, too.
         if suspect.wasHeard, suspect.id == testCase.id {
-          throw Finding(words, file: #fileID, line: #line)
+          throw CaseEnd.fault(words, file: #fileID, line: #line)
         }
         throw trouble
       case (.wrong, .some), (.none, .some): break

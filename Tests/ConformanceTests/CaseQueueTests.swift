@@ -52,7 +52,7 @@ import Testing
 
   @Test func `the first failure is the last result`() async {
     let gate = Gate()
-    let failure = Finding("is wrong", file: "x", line: 1)
+    let failure = CaseEnd.fault("is wrong", file: "x", line: 1)
     let ids = await run(
       [
         testCase("ATT-1/first") { await gate.wait() },

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LongWaitTests {
   private static let waiting = Case("ATT-1/waits", "Is a test", chapter: .att, needs: [.longWaits]) {
     _, bench in
-    guard bench.waitsLong else { throw CaseSkipped("the bench does not wait") }
+    guard bench.waitsLong else { throw CaseEnd.skip("the bench does not wait") }
   }
 
   private static let absent: Set<Need> = [.virtualTime, .firmwareMode, .reopen, .connection]

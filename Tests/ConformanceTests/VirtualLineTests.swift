@@ -18,6 +18,6 @@ import Testing
   @Test(arguments: [false, true])
   func `a peer that never rests is found`(sendsForever: Bool) {
     let line = VirtualLine(peer: Restless(sendsForever: sendsForever), now: .zero)
-    #expect(throws: Finding.self) { try line.read(until: .zero + .seconds(1)) }
+    #expect(throws: CaseEnd.self) { try line.read(until: .zero + .seconds(1)) }
   }
 }

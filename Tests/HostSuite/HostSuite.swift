@@ -18,7 +18,7 @@ extension Case {
   ) -> Case {
     Case(id, title, also: also) { probe, bench in
       guard let bench = bench.equipment as? HostCaseBench else {
-        throw CaseSkipped("it tests a host, not a device")
+        throw CaseEnd.skip("it tests a host, not a device")
       }
       try await run(probe, bench)
     }

@@ -69,7 +69,7 @@ import Testing
     let control = try bench.requireControl()
     try await control.perform(.fill(99))
     try await control.perform(.stall)
-    throw Finding("wrong", file: "f", line: 1)
+    throw CaseEnd.fault("wrong", file: "f", line: 1)
   }
 
   @Test(arguments: [true, false])

@@ -221,7 +221,7 @@ extension Suite {
           early += try await probe.frames(for: probe.settleTime)
         }
         guard !early.contains(where: { $0.kind == .data }) else {
-          throw CaseSkipped("the device sends Count before an answer that has to wait")
+          throw CaseEnd.skip("the device sends Count before an answer that has to wait")
         }
         try await probe.grantAll()
         let counts = try await probe.listen(for: .milliseconds(600)).counts
@@ -245,7 +245,7 @@ extension Suite {
         let deadline = probe.now + Probe.patience
         let length = try await probe.nextPDU(until: deadline)?.count ?? 0
         for (item, mtu) in [(2, length), (3, length - 1)] as [(UInt32, Int)] {
-          guard mtu >= 23 else { throw CaseSkipped("an event has \(length - 3) bytes") }
+          guard mtu >= 23 else { throw CaseEnd.skip("an event has \(length - 3) bytes") }
           try await probe.open()
           try await probe.request([0x02] + Wire.u16(UInt16(mtu)))
           try await probe.request(Wire.literal("12 0700 0100"))
@@ -287,7 +287,7 @@ extension Suite {
     try await probe.requireStoreRoom(room)
     try await probe.openShut(features: 0b0011)
     guard probe.session.features & 1 == 1, probe.session.peerRequests > 1 else {
-      throw CaseSkipped("the device takes one request at a time")
+      throw CaseEnd.skip("the device takes one request at a time")
     }
     try await probe.grant(2)
     try await probe.request(Wire.literal("02 0502"))

@@ -199,7 +199,7 @@ extension Probe {
   package func openPipelined() async throws {
     try await open()
     guard session.features & 1 == 1, session.peerRequests > 1 else {
-      throw CaseSkipped("the device takes one request at a time")
+      throw CaseEnd.skip("the device takes one request at a time")
     }
   }
 }

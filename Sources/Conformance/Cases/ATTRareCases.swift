@@ -127,7 +127,7 @@ extension Suite {
           let reply = try await probe.request([0x16, 6, 0] + Wire.u16(UInt16(5 + index * 2)) + [0x20, 0x20])
           isFull = reply.first != 0x17
         }
-        guard isFull else { throw CaseSkipped("600 parts do not fill the queue") }
+        guard isFull else { throw CaseEnd.skip("600 parts do not fill the queue") }
         let reply = try await probe.request(Wire.literal("18 01"))
         probe.expect("the answer to Execute after error 0x09", reply, is: Wire.literal("01 18 0600 07"))
       }
@@ -223,7 +223,7 @@ extension Suite {
         let long = try await probe.nextPDU(until: deadline)?.count ?? 0
         let short = try await probe.nextPDU(until: deadline)?.count ?? 0
         guard long > short, short >= 23 else {
-          throw CaseSkipped("events have \(long - 3) and \(short - 3) bytes")
+          throw CaseEnd.skip("events have \(long - 3) and \(short - 3) bytes")
         }
         try await probe.openShut()
         probe.session.credit = 2

@@ -59,7 +59,7 @@ extension Suite {
       probe, _ in
       try await probe.open()
       guard let hash = probe.session.announced.number(of: 0x12) else {
-        throw CaseSkipped("the device announces no PROFILE_HASH")
+        throw CaseEnd.skip("the device announces no PROFILE_HASH")
       }
       let handle = { (listed: UInt16) in Wire.u16(probe.handles.device(listed)) }
       let characteristic = { (listed: UInt16, properties: UInt8, uuid: [UInt8]) in
@@ -164,7 +164,7 @@ extension Suite {
     ) { probe, _ in
       try await probe.open()
       guard probe.session.peerMTU >= 44 else {
-        throw CaseSkipped("the device's MTU is \(probe.session.peerMTU)")
+        throw CaseEnd.skip("the device's MTU is \(probe.session.peerMTU)")
       }
       // Each declaration takes 21 bytes: one fits below 44, two from 44 on.
       for (mtu, length) in [(5, 23), (23, 23), (43, 23), (44, 44)] as [(UInt16, Int)] {

@@ -221,9 +221,9 @@ private struct ATTWalk {
   }
 
   private func failure(_ pdu: [UInt8], _ message: String, file: String = #fileID, line: Int = #line)
-    -> Finding
+    -> CaseEnd
   {
-    Finding(
+    .fault(
       "seed \(seed), step \(step), request [\(Wire.hex(pdu, limit: 32))]: \(message)", file: file, line: line)
   }
 }

@@ -311,7 +311,7 @@ extension Probe {
   /// Skips the case if the device does not keep actions.
   func requireActions() throws {
     guard session.features & 0b1_0000 != 0 else {
-      throw CaseSkipped("the device announces features \(session.features): no kept actions")
+      throw CaseEnd.skip("the device announces features \(session.features): no kept actions")
     }
   }
 

@@ -58,7 +58,7 @@ extension Suite {
       let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
       let before = try await probe.readCount()
       guard capacity >= before + 2, capacity <= 2000 else {
-        throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
+        throw CaseEnd.skip("the store holds \(capacity), too many or too few to fill")
       }
       try await probe.expectWritten(Sample.json(id: 1, more: ",\"lvl\":0"))
       try await control.perform(.action(1, 2))
@@ -68,7 +68,7 @@ extension Suite {
       var unsolicited = Unsolicited()
       let json = Sample.json(id: UInt32(capacity) + 1, more: ",\"lvl\":3")
       let reply = try await probe.writeData(json, unsolicited: &unsolicited)
-      guard reply == [0x13] else { throw CaseSkipped("the device evicts nothing") }
+      guard reply == [0x13] else { throw CaseEnd.skip("the device evicts nothing") }
       _ = try await probe.listen()
       var again = Unsolicited()
       try await probe.sync(Sync(source, known: UInt32(capacity) + 1), unsolicited: &again)
@@ -198,7 +198,7 @@ extension Suite {
         try await probe.listen(into: &unsolicited)
       }
       guard unsolicited.messages.contains([3]) else {
-        throw CaseSkipped("the device remembers more than \(limit) gone notifications")
+        throw CaseEnd.skip("the device remembers more than \(limit) gone notifications")
       }
       let other = probe.makeSource()
       try await probe.openDelivery(source: other)

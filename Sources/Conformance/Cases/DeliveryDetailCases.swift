@@ -52,7 +52,7 @@ extension Suite {
         }
         if holder.count > 0 {
           let writers = try await probe.pushOutSource()
-          guard writers <= others else { throw CaseSkipped("the device keeps more than \(others) writers") }
+          guard writers <= others else { throw CaseEnd.skip("the device keeps more than \(others) writers") }
           probe.expect(false, "\(others) src that were only synced replaced none, \(writers) that wrote did")
           return
         }

@@ -14,7 +14,7 @@ extension Suite {
       let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
       let before = try await probe.readCount()
       guard capacity >= before + 4, capacity <= 2000 else {
-        throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
+        throw CaseEnd.skip("the store holds \(capacity), too many or too few to fill")
       }
       // A plain one, one of level 1 by default, two of level 0, and the rest of level 2.
       try await probe.expectWritten(Sample.json("plain"))
@@ -93,7 +93,7 @@ extension Suite {
           reply = try await probe.writeData(
             Sample.json(id: id, more: ",\"lvl\":1"), unsolicited: &unsolicited)
         }
-        if reply != [0x13], unsolicited.items.isEmpty { throw CaseSkipped("the device does not evict") }
+        if reply != [0x13], unsolicited.items.isEmpty { throw CaseEnd.skip("the device does not evict") }
         probe.expect("ids evicted", unsolicited.goneIDs(source), is: [victim])
         probe.expect(
           "reports that \(victim) was evicted", unsolicited.count("evicted", source, victim), is: 1)
@@ -128,7 +128,7 @@ extension Suite {
           ids += unsolicited.goneIDs(source)
         }
       }
-      if ids.isEmpty { throw CaseSkipped("the device does not evict") }
+      if ids.isEmpty { throw CaseEnd.skip("the device does not evict") }
       var again = Unsolicited()
       try await probe.sync(Sync(source), unsolicited: &again)
       probe.expect("ids reported at SYNC", again.goneIDs(source).sorted(), is: ids.sorted())
@@ -244,7 +244,7 @@ extension Suite {
         var unsolicited = Unsolicited()
         repeat {
           count *= item == 1 ? 2 : 1
-          guard count <= 5120 else { throw CaseSkipped("the device queues \(count / 2) events") }
+          guard count <= 5120 else { throw CaseEnd.skip("the device queues \(count / 2) events") }
           for _ in 0..<count { try await control.perform(.action(item, 0)) }
           unsolicited = try await probe.listenUntilQuiet(for: .milliseconds(600))
         } while actions(unsolicited, 0) == count && item == 1
@@ -304,13 +304,13 @@ extension Probe {
   /// Fills the store with notifications of level 0, which evict nothing, with ids from 1. Returns
   /// how many; expired ones of others take room without being counted.
   ///
-  /// - Throws: `CaseSkipped` if there are fewer than 2 or too many.
+  /// - Throws: `CaseEnd.skip` if there are fewer than 2 or too many.
   func fillStore(as source: UInt32, level: Int = 0) async throws -> Int {
     // A board takes some milliseconds for each.
     let limit = 2000
     let stored = try await readCount()
     guard let capacity = session.announced.number(of: 0x13), Int(capacity) - stored <= limit else {
-      throw CaseSkipped("the store has room for more than \(limit), too many to fill")
+      throw CaseEnd.skip("the store has room for more than \(limit), too many to fill")
     }
     let room = Int(capacity) - stored
     var held = 0
@@ -321,7 +321,7 @@ extension Probe {
       if reply == [0x13] { held += 1 }
     } while reply == [0x13] && held <= room
     expect("the answer after \(held) for \(room) places", reply, is: Wire.literal("01 12 0600 11"))
-    guard held >= 2 else { throw CaseSkipped("the store takes \(held) more, the case needs 2") }
+    guard held >= 2 else { throw CaseEnd.skip("the store takes \(held) more, the case needs 2") }
     return held
   }
 }

@@ -299,7 +299,7 @@ extension Probe {
     let deadline = now + Self.patience
     while count < answers {
       guard let frame = try await nextData(until: deadline) else {
-        throw Finding("\(count) of \(answers) answers when there is credit", file: file, line: line)
+        throw CaseEnd.fault("\(count) of \(answers) answers when there is credit", file: file, line: line)
       }
       unsolicited.add(frame, isNarrow: isNarrow)
       let isAnswer = frame.channel == 4 ? frame.payload.first != 0x1B : isSynced && frame.payload.first == 2

@@ -126,7 +126,7 @@ extension Suite {
       let tlvs = Probe.synTLVs(nonce: probe.makeNonce(), features: Probe.deliveryFeatures, frames: 2)
       try await probe.openWide(tlvs)
       guard probe.session.features & 0b110 == 0b110 else {
-        throw CaseSkipped("the device announces features \(probe.session.features): no SYNC")
+        throw CaseEnd.skip("the device announces features \(probe.session.features): no SYNC")
       }
       // One frame at a time.
       probe.session.credit = 1
@@ -141,7 +141,7 @@ extension Suite {
       let more = ",\"src\":\(probe.makeSource())"
       let pdu = try await probe.writePDU(Sample.json(id: 1, more: more))
       _ = try await probe.fence()
-      guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
+      guard probe.session.room >= 2 else { throw CaseEnd.skip("the device takes one frame at a time") }
       try await probe.sendData(pdu)
       // The answer is not acknowledged yet, so that RESYNC is queued. It can come before SYNCED:
       // the two can cross on the line.
@@ -172,7 +172,7 @@ extension Suite {
       try await probe.sync(Sync(source))
       for id in 1...8 as ClosedRange<UInt32> { try await probe.expectWritten(Sample.json(id: id)) }
       if sources > 1 { _ = try await probe.pushOutSource(limit: sources - 1) }
-      guard probe.session.room >= 2 else { throw CaseSkipped("the device takes one frame at a time") }
+      guard probe.session.room >= 2 else { throw CaseEnd.skip("the device takes one frame at a time") }
       // While the answer is not acknowledged, events have to wait; at least 8 can (ATT-19).
       try await probe.sendData([0x0A, 3, 0])
       _ = try await probe.fence()
@@ -184,7 +184,7 @@ extension Suite {
       try await probe.listen(into: &unsolicited)
       let again = try await probe.sync(Sync(source))
       guard again.highest == 0 else {
-        throw CaseSkipped("the device handled no SYNC while its events were waiting")
+        throw CaseEnd.skip("the device handled no SYNC while its events were waiting")
       }
       probe.expect("ids of the events", unsolicited.goneIDs(source), is: Array(1...8))
     }
@@ -209,7 +209,7 @@ extension Suite {
         try await probe.listen(into: &unsolicited)
         try await probe.expectWritten(Sample.removal(id: id), "the removal")
         guard let number = unsolicited.items(source, id).first else {
-          throw CaseSkipped("the device does not report the number of what has expired")
+          throw CaseEnd.skip("the device does not report the number of what has expired")
         }
         return number
       }

@@ -248,7 +248,7 @@ extension Suite {
       try await probe.write(probe.frame(.ack))
       probe.session.credit = 0
       try await probe.write(probe.frame(.ack))
-      guard probe.session.peerFrames >= 3 else { throw CaseSkipped("the device takes fewer than 3 frames") }
+      guard probe.session.peerFrames >= 3 else { throw CaseEnd.skip("the device takes fewer than 3 frames") }
       for _ in 0..<3 {
         try await probe.sendData([0x0A, 3, 0])
         _ = try await probe.fence()
@@ -287,7 +287,7 @@ extension Suite {
     ) { probe, _ in
       try await probe.open()
       guard probe.session.features & 1 == 1 else {
-        throw CaseSkipped("the device takes one request at a time")
+        throw CaseEnd.skip("the device takes one request at a time")
       }
       let limit = max(8, probe.session.peerRequests)
       var numbers: Set<UInt8> = []

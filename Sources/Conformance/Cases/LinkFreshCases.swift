@@ -17,12 +17,13 @@ extension Suite {
           try await ending.end(bench)
           do {
             try await leftover.check(bench)
-          } catch let finding as Finding {
-            throw Finding(
+          } catch CaseEnd.finding(let finding) {
+            throw CaseEnd.fault(
               "after \(ending.rawValue): \(finding.message)", file: finding.file, line: finding.line)
           }
           if let first = bench.record.findings.first {
-            throw Finding("\(first.message) (after \(ending.rawValue))", file: first.file, line: first.line)
+            throw CaseEnd.fault(
+              "\(first.message) (after \(ending.rawValue))", file: first.file, line: first.line)
           }
         }
       }

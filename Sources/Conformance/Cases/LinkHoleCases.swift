@@ -35,7 +35,7 @@ extension Suite {
       "One NAK per hole and round, or, with a bitmap, one for the hole and one for each second frame after it"
     ) { probe, bench in
       try await probe.open()
-      guard probe.session.peerFrames >= 4 else { throw CaseSkipped("the device takes fewer than 4 frames") }
+      guard probe.session.peerFrames >= 4 else { throw CaseEnd.skip("the device takes fewer than 4 frames") }
       var kind = HoleKind.keeps
       for round in 1...2 {
         for seq in [1, 2, 3] as [UInt8] { try await probe.write(probe.data([0x0A, 3, 0], seq: seq)) }
@@ -64,7 +64,7 @@ extension Suite {
       also: ["LNK-32"]
     ) { probe, bench in
       try await probe.open()
-      guard probe.session.peerFrames >= 4 else { throw CaseSkipped("the device takes fewer than 4 frames") }
+      guard probe.session.peerFrames >= 4 else { throw CaseEnd.skip("the device takes fewer than 4 frames") }
       let unserved = { (seq: UInt8) in probe.data([0x55], channel: 2, seq: seq) }
       try await probe.write(unserved(1))
       let kind = try await probe.awaitNAK(missing: 0, held: [1])
@@ -216,7 +216,7 @@ extension Suite {
       if bytes % 540 < 13 { lengths[0] -= 13 }
       let beyond = UInt8(lengths.count + 1)
       guard beyond < probe.session.peerFrames else {
-        throw CaseSkipped(
+        throw CaseEnd.skip(
           "the window ends before the bytes: \(probe.session.peerFrames) frames, \(bytes) bytes")
       }
       let frame = { (seq: UInt8, length: Int) in

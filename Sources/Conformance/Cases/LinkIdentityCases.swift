@@ -31,7 +31,7 @@ extension Suite {
             if let first = uptimes[0], let second = uptimes[1] {
               hasRestarted = hasRestarted || second < first
             }
-            if hasRestarted { throw CaseSkipped("the device has restarted during the case") }
+            if hasRestarted { throw CaseEnd.skip("the device has restarted during the case") }
             probe.expectSameDevice(last.tlvs, tlvs)
             if let first = uptimes[0], let second = uptimes[1] {
               // A clock can count in steps of 10 ms.

@@ -276,7 +276,7 @@ extension Probe {
     let deadline = now + Self.patience
     while session.room < 2 {
       guard let frame = try await nextFrame(until: deadline) else {
-        throw Finding("the device grants no credit for two frames", file: #fileID, line: #line)
+        throw CaseEnd.fault("the device grants no credit for two frames", file: #fileID, line: #line)
       }
       session.observe(frame)
     }

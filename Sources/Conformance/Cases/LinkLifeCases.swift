@@ -88,7 +88,7 @@ extension Suite {
     ) { probe, bench in
       let control = try bench.requireControl()
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
-      guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
+      guard probe.session.features & 0b1000 != 0 else { throw CaseEnd.skip("the device frames no log") }
       _ = try await probe.fence()
       // Longer than 528 with its line end, and exactly as long.
       for length in [526, 527, 528, 529, 700, 1200] {
@@ -113,7 +113,7 @@ extension Suite {
     ) { probe, bench in
       let control = try bench.requireControl()
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
-      guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
+      guard probe.session.features & 0b1000 != 0 else { throw CaseEnd.skip("the device frames no log") }
       for _ in 0..<3 { _ = try await probe.readCount() }
       try await control.perform(.log("rig: fields"))
       let udata = try await probe.awaitFrame(.udata)

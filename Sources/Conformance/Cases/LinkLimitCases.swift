@@ -104,7 +104,7 @@ extension Suite {
       let size = min(bytes / frames + 1, 540)
       let fitting = bytes / size
       guard size > 12, fitting < frames else {
-        throw CaseSkipped("\(frames) frames of any length fit in \(bytes) bytes")
+        throw CaseEnd.skip("\(frames) frames of any length fit in \(bytes) bytes")
       }
       let payload = [UInt8](repeating: 0x55, count: size - 12)
       try await control.perform(.stall)
@@ -136,7 +136,7 @@ extension Suite {
         try await probe.open()
         let (frames, bytes) = (probe.session.peerFrames, probe.session.peerBytes)
         guard let lengths = probe.payloadsFillingBytes else {
-          throw CaseSkipped("\(frames) frames of any length fit in \(bytes) bytes")
+          throw CaseEnd.skip("\(frames) frames of any length fit in \(bytes) bytes")
         }
         try await control.perform(.stall)
         for length in isLongFirst ? lengths : lengths.reversed() {
@@ -189,7 +189,7 @@ extension Suite {
     ) { probe, _ in
       try await probe.openWide(Probe.synTLVs(nonce: probe.makeNonce(), bytes: 1080))
       guard probe.session.peerMTU >= 345 else {
-        throw CaseSkipped("the device's MTU takes no part of 340 bytes")
+        throw CaseEnd.skip("the device's MTU takes no part of 340 bytes")
       }
       // An echo of 340 bytes is a frame of 357: three fit in 1080. The answer to the fourth part
       // does not.

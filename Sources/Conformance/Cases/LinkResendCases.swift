@@ -261,7 +261,7 @@ extension Probe {
   /// Skips the case if the device does not accept so many requests at once.
   func requireRequests(_ count: Int) throws {
     guard session.peerRequests >= count, session.features & 1 == 1 else {
-      throw CaseSkipped("the device takes fewer than \(count) requests at once")
+      throw CaseEnd.skip("the device takes fewer than \(count) requests at once")
     }
   }
 }

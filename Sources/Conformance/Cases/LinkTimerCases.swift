@@ -26,7 +26,7 @@ extension Suite {
     ) { probe, bench in
       let control = try bench.requireControl()
       try await probe.open(Probe.synTLVs(nonce: probe.makeNonce(), features: 0b1000))
-      guard probe.session.features & 0b1000 != 0 else { throw CaseSkipped("the device frames no log") }
+      guard probe.session.features & 0b1000 != 0 else { throw CaseEnd.skip("the device frames no log") }
       _ = try await probe.fence()
       let start = probe.now
       try await probe.sendData([0x55], channel: 2)
@@ -59,7 +59,7 @@ extension Suite {
       try await probe.openShut()
       repeat {
         guard probe.session.nextSeq < 100 else {
-          throw CaseSkipped("the device has room for the answers to \(probe.session.nextSeq) requests")
+          throw CaseEnd.skip("the device has room for the answers to \(probe.session.nextSeq) requests")
         }
         try await probe.sendData([0x0A, 3, 0])
       } while try await probe.handlesAll(within: .milliseconds(100))

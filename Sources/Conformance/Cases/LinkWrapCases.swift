@@ -88,7 +88,7 @@ extension Suite {
           let flaw =
             "\(step.what): \(step.sent.map(\.seq)), expected \(step.expected.map(\.seq))"
           // The resend timer can have expired.
-          if passed >= 95, attempts == 3 { throw CaseSkipped("the resend timer is faster than the line") }
+          if passed >= 95, attempts == 3 { throw CaseEnd.skip("the resend timer is faster than the line") }
           return flaw
         }
         return nil
@@ -169,7 +169,7 @@ extension Suite {
         try await control.perform(.reboot())
         try await probe.openSession(isAcknowledged: false)
       }
-      guard probe.session.id >= 0xFF00 else { throw CaseSkipped("no boot in 4000 began near session 65535") }
+      guard probe.session.id >= 0xFF00 else { throw CaseEnd.skip("no boot in 4000 began near session 65535") }
       while probe.session.id >= 0xFF00 {
         let last = probe.session.id
         try await probe.openSession(isAcknowledged: false)
@@ -217,7 +217,7 @@ extension Suite {
     ) { probe, bench in
       try await probe.openSession()
       guard let before = probe.session.announced.number(of: 0x0B) else {
-        throw CaseSkipped("the device announces no BOOT_COUNT")
+        throw CaseEnd.skip("the device announces no BOOT_COUNT")
       }
       let hello = try await bench.restartSession()
       probe.expect("BOOT_COUNT in HELLO", TLV.parse(hello.payload)?.number(of: 0x0B), is: before + 1)
@@ -245,7 +245,7 @@ extension Probe {
     startCapture()
     _ = try await frames(for: .seconds(60))
     guard captured == [] else {
-      throw CaseSkipped("the device logs even when idle: 60 days of it are too much")
+      throw CaseEnd.skip("the device logs even when idle: 60 days of it are too much")
     }
   }
 
@@ -253,7 +253,7 @@ extension Probe {
   fileprivate func uptimeMs() async throws -> Double {
     try await openSession()
     guard let uptime = session.announced.number(of: 0x0D) else {
-      throw CaseSkipped("the device announces no UPTIME")
+      throw CaseEnd.skip("the device announces no UPTIME")
     }
     return Double(uptime)
   }

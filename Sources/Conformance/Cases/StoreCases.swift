@@ -209,17 +209,17 @@ extension Suite {
     let announced = probe.session.announced.number(of: 0x13).map { Int($0) }
     let capacity = announced ?? fillLimit
     guard (1...fillLimit).contains(capacity) else {
-      throw CaseSkipped("the store holds \(capacity), too many to fill")
+      throw CaseEnd.skip("the store holds \(capacity), too many to fill")
     }
     let stored = try await probe.readCount()
     for index in stored..<max(stored, capacity) {
       let reply = try await probe.writeData(Sample.json("item \(index)"))
       if reply == [0x13] { continue }
       if announced == nil { return index }
-      throw Finding(
+      throw CaseEnd.fault(
         "the answer to write \(index) is [\(Wire.hex(reply))]", file: #fileID, line: #line)
     }
-    guard announced != nil else { throw CaseSkipped("the store holds \(fillLimit), too many to fill") }
+    guard announced != nil else { throw CaseEnd.skip("the store holds \(fillLimit), too many to fill") }
     return capacity
   }
 }

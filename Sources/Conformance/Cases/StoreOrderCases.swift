@@ -18,7 +18,7 @@ extension Suite {
         let capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
         let stored = try await probe.readCount()
         guard capacity >= stored + 12, capacity <= 2000 else {
-          throw CaseSkipped("the store holds \(capacity), too many or too few to fill")
+          throw CaseEnd.skip("the store holds \(capacity), too many or too few to fill")
         }
         let leveled = { (id: UInt32, level: Int, more: String) in
           Sample.json(id: id, more: ",\"lvl\":\(level)\(more)")
@@ -67,7 +67,7 @@ extension Suite {
             probe.expect("reports at step \(index)", unsolicited.items, is: [])
             if step.victim == nil { continue }
             try await control.perform(.clear)
-            throw CaseSkipped("the device does not evict")
+            throw CaseEnd.skip("the device does not evict")
           }
           probe.expect("the answer to step \(index)", reply, is: [0x13])
           probe.expect("ids evicted at step \(index)", unsolicited.goneIDs(source), is: [victim])
@@ -275,7 +275,7 @@ extension Probe {
   /// Writes under new sources, each with one notification that is removed again, until the device
   /// has forgotten the session's. Returns how many were necessary.
   ///
-  /// - Throws: `CaseSkipped` if the device keeps too many.
+  /// - Throws: `CaseEnd.skip` if the device keeps too many.
   func pushOutSource(limit: Int = .max, file: String = #fileID, line: Int = #line) async throws -> Int {
     for count in 1...Self.sourcesLimit {
       let more = ",\"src\":\(makeSource())"
@@ -286,6 +286,6 @@ extension Probe {
       if unsolicited.messages.contains([3]) { return count }
       if count == limit { return count }
     }
-    throw CaseSkipped("the device keeps more than \(Self.sourcesLimit) writers")
+    throw CaseEnd.skip("the device keeps more than \(Self.sourcesLimit) writers")
   }
 }

@@ -114,7 +114,7 @@ extension Suite {
         count = Int(Wire.number(Array(value.dropFirst())))
       }
       guard count != before else {
-        throw CaseSkipped("the device keeps more than \(Probe.sourcesLimit) writers")
+        throw CaseEnd.skip("the device keeps more than \(Probe.sourcesLimit) writers")
       }
       try await probe.listen(into: &unsolicited)
       probe.expect("the last notification of Count", unsolicited.counts.last.map { Int($0) }, is: count)
@@ -128,7 +128,7 @@ extension Suite {
       try await probe.openDelivery(clock: Sample.noon)
       let before = try await probe.readCount()
       let room = try probe.roomToFill(stored: before)
-      guard room >= 3 else { throw CaseSkipped("the store has room for \(room) more, the case needs 3") }
+      guard room >= 3 else { throw CaseEnd.skip("the store has room for \(room) more, the case needs 3") }
       for index in 1...3 {
         try await probe.expectWritten(Sample.plain(expires: Sample.noon - 10), "expired one \(index)")
         try await probe.expectWritten(
@@ -217,11 +217,11 @@ extension Probe {
 
   /// The free places of the store.
   ///
-  /// - Throws: `CaseSkipped` if that is not announced, or too many.
+  /// - Throws: `CaseEnd.skip` if that is not announced, or too many.
   func roomToFill(stored: Int) throws -> Int {
     guard let capacity = session.announced.number(of: 0x13).map({ Int($0) }),
       capacity > stored, capacity <= Self.fillLimit
-    else { throw CaseSkipped("the room in the store is unknown, or too much to fill") }
+    else { throw CaseEnd.skip("the room in the store is unknown, or too much to fill") }
     return capacity - stored
   }
 

@@ -98,7 +98,7 @@ extension LineCheck {
         do {
           try await probe.openSession(Probe.synTLVs(nonce: nonce), attempts: 1)
           answered[value, default: 0] += 1
-        } catch is Finding {
+        } catch CaseEnd.finding {
           // No answer.
         }
       }

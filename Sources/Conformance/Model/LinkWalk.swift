@@ -27,7 +27,7 @@ struct LinkWalk {
   /// The offsets of the reads in the session's DATA; nil for DATA that has no response.
   private var contents: [Int: Int?] = [:]
 
-  /// - Throws: `Finding` at the first frame that is not allowed, or is missing.
+  /// - Throws: a finding at the first frame that is not allowed, or is missing.
   static func run(on bench: Bench, steps: Int) async throws {
     try bench.requireExactTime()
     var walk = try await LinkWalk(bench)
@@ -226,8 +226,8 @@ struct LinkWalk {
     bytes += noise
   }
 
-  private func failure(_ message: String, file: String = #fileID, line: Int = #line) -> Finding {
-    Finding(
+  private func failure(_ message: String, file: String = #fileID, line: Int = #line) -> CaseEnd {
+    .fault(
       "seed \(seed), step \(step), \(burst.joined(separator: "; ")): \(message)", file: file, line: line)
   }
 }

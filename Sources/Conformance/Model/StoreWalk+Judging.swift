@@ -103,7 +103,7 @@ extension StoreWalk {
     }
   }
 
-  func failure(_ message: String, file: String = #fileID, line: Int = #line) -> Finding {
-    Finding("seed \(seed), step \(step), \(what): \(message)", file: file, line: line)
+  func failure(_ message: String, file: String = #fileID, line: Int = #line) -> CaseEnd {
+    .fault("seed \(seed), step \(step), \(what): \(message)", file: file, line: line)
   }
 }

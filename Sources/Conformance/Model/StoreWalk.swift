@@ -80,7 +80,7 @@ struct StoreWalk {
 
   /// Runs a walk.
   ///
-  /// - Throws: `Finding` at the first step whose outcome the model does not allow, with the seed,
+  /// - Throws: a finding at the first step whose outcome the model does not allow, with the seed,
   ///   the step and the operation.
   static func run(_ plan: Plan, on bench: Bench, steps: Int = 200) async throws {
     var walk = try await StoreWalk(plan, on: bench)
@@ -103,13 +103,13 @@ struct StoreWalk {
     // Afterwards every writer that the device knows has no notifications, and the number of known
     // writers is determined.
     let known: Int?
-    do { known = try await probe.pushOutSource() } catch is CaseSkipped { known = nil }
+    do { known = try await probe.pushOutSource() } catch CaseEnd.skip { known = nil }
     // A device with more writers than can be counted forgets none of a few.
     let writersLimit = known ?? 4
     capacity = Int(probe.session.announced.number(of: 0x13) ?? 0)
     let stored = try await probe.readCount()
     guard capacity >= stored + 4 else {
-      throw CaseSkipped("the store's capacity is not announced, or too small")
+      throw CaseEnd.skip("the store's capacity is not announced, or too small")
     }
     var (room, base) = (capacity - stored, stored)
     // Each writer that was used for this has taken a number, and so does each filler.

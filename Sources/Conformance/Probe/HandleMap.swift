@@ -127,7 +127,7 @@ extension Probe {
   /// Finds the service of the device by its UUID (ATT-2), on an open bearer.
   ///
   /// - Returns: handles from 1 if the service is there, or is not found: then the cases say so.
-  /// - Throws: `Finding` if its attributes are not the seven of the table, without gaps.
+  /// - Throws: a finding if its attributes are not the seven of the table, without gaps.
   package func findService(file: String = #fileID, line: Int = #line) async throws -> HandleMap {
     let ours = HandleMap()
     guard try await request([0x0A, 1, 0]) != [0x0B] + Suite.service else { return ours }
@@ -151,8 +151,8 @@ extension Probe {
     return map
   }
 
-  private static func unusable(_ first: UInt16, _ file: String, _ line: Int) -> Finding {
-    Finding(
+  private static func unusable(_ first: UInt16, _ file: String, _ line: Int) -> CaseEnd {
+    .fault(
       "its service begins at handle \(first), but service, Count, Data and their CCCDs have not seven "
         + "handles in a row", file: file, line: line)
   }

@@ -60,7 +60,7 @@ extension Probe {
   ///
   /// New writers are added, each with one notification that it removes at once, until the device
   /// has forgotten one of them.
-  /// - Throws: `Finding` if the device does not answer; `CaseSkipped` if it accepts no long write.
+  /// - Throws: a finding if the device does not answer; `CaseEnd.skip` if it accepts no long write.
   package func pushOutOtherWriters() async throws {
     guard try await openForIdentities(), try await readCount() > 0 else { return }
     var written: [UInt32] = []

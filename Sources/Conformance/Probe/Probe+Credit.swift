@@ -65,17 +65,19 @@ extension Probe {
 
   /// The first frame that `matches`, a DATA frame that follows an unacknowledged one.
   ///
-  /// - Throws: `CaseSkipped` if the device first waits for an acknowledgement, as it may (LNK-43).
+  /// - Throws: `CaseEnd.skip` if the device first waits for an acknowledgement, as it may (LNK-43).
   func awaitFurther(
     _ what: String, file: String = #fileID, line: Int = #line, where matches: (WireFrame) -> Bool
   ) async throws -> WireFrame {
     do {
       return try await awaitFrame(what, file: file, line: line, where: matches)
-    } catch let finding as Finding {
+    } catch CaseEnd.finding(let finding) {
       session.expectedSeq &+= 1
       try await write(frame(.ack))
-      do { _ = try await awaitFrame(what, where: matches) } catch is Finding { throw finding }
-      throw CaseSkipped("the device sends too few DATA frames without an acknowledgement")
+      do { _ = try await awaitFrame(what, where: matches) } catch CaseEnd.finding {
+        throw CaseEnd.finding(finding)
+      }
+      throw CaseEnd.skip("the device sends too few DATA frames without an acknowledgement")
     }
   }
 
@@ -127,6 +129,6 @@ extension Probe {
       let count = try await handled()
       if count != session.nextSeq { return count }
     }
-    throw CaseSkipped("the device has room for the answers to \(session.nextSeq) requests")
+    throw CaseEnd.skip("the device has room for the answers to \(session.nextSeq) requests")
   }
 }

@@ -17,7 +17,7 @@ extension Probe {
   ///   - features: bit 1 must be among them.
   ///   - clock: the seconds of CLOCK; none if nil.
   ///   - isSubscribed: whether to subscribe to Data.
-  /// - Throws: `CaseSkipped` if the device does not have these features, otherwise as `openWide`.
+  /// - Throws: `CaseEnd.skip` if the device does not have these features, otherwise as `openWide`.
   package func openDelivery(
     source: UInt32? = nil, features: UInt32 = deliveryFeatures, clock: UInt64? = nil,
     isSubscribed: Bool = true,
@@ -58,14 +58,14 @@ extension Probe {
   func requireFeatures(_ wanted: UInt32) throws {
     let wanted = UInt64(wanted & 0b0110)
     guard session.features & wanted == wanted else {
-      throw CaseSkipped("the device announces features \(session.features): no optional keys, or no SYNC")
+      throw CaseEnd.skip("the device announces features \(session.features): no optional keys, or no SYNC")
     }
   }
 
   /// Sends one request and returns its answer; earlier notifications and messages are added to
   /// `unsolicited`.
   ///
-  /// - Throws: `Finding` if there is no answer.
+  /// - Throws: a finding if there is no answer.
   func request(
     _ pdu: [UInt8], unsolicited: inout Unsolicited, file: String, line: Int
   ) async throws -> [UInt8] {
@@ -79,13 +79,13 @@ extension Probe {
       }
       return frame.payload
     }
-    throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
+    throw CaseEnd.fault("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
   }
 
   /// Sends SYNC and returns its SYNCED; earlier notifications and messages are added to
   /// `unsolicited`.
   ///
-  /// - Throws: `Finding` if there is no SYNCED, or its length is not 25 bytes.
+  /// - Throws: a finding if there is no SYNCED, or its length is not 25 bytes.
   @discardableResult
   package func sync(
     _ message: Sync, unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
@@ -113,11 +113,11 @@ extension Probe {
         continue
       }
       guard frame.payload.count == 25, let synced = Synced(frame.payload) else {
-        throw Finding("SYNCED is [\(Wire.hex(frame.payload))]", file: file, line: line)
+        throw CaseEnd.fault("SYNCED is [\(Wire.hex(frame.payload))]", file: file, line: line)
       }
       return synced
     }
-    throw Finding("SYNC is not answered", file: file, line: line)
+    throw CaseEnd.fault("SYNC is not answered", file: file, line: line)
   }
 
   /// Everything that the device has to send by now: the frames before the answer to a Read Request,

@@ -54,7 +54,7 @@ extension Probe {
   ///   - tlvs: the TLVs of the SYN; default: usual ones. Its NONCE is the session's.
   ///   - isAcknowledged: whether the ACK that completes it is sent.
   ///   - attempts: the number of SYNs that can stay unanswered.
-  /// - Throws: `Finding` if there is no SYNACK.
+  /// - Throws: a finding if there is no SYNACK.
   @discardableResult
   package func openSession(
     _ tlvs: [TLV]? = nil, isAcknowledged: Bool = true, attempts: Int = 8, file: String = #fileID,
@@ -77,7 +77,7 @@ extension Probe {
         return reply
       }
     }
-    throw Finding(
+    throw CaseEnd.fault(
       "no SYNACK with the SYN's nonce after \(attempts) SYNs, 500 ms apart", file: file, line: line)
   }
 
@@ -87,7 +87,7 @@ extension Probe {
     try await open(tlvs, file: file, line: line)
     let reply = try await request([0x02, 0x05, 0x02], file: file, line: line)
     guard reply.count == 3, reply.first == 0x03 else {
-      throw Finding("Exchange MTU gives [\(Wire.hex(reply))]", file: file, line: line)
+      throw CaseEnd.fault("Exchange MTU gives [\(Wire.hex(reply))]", file: file, line: line)
     }
   }
 
@@ -132,7 +132,7 @@ extension Probe {
       session.observe(frame)
       before.append(frame)
     }
-    throw Finding("a PING of the live session is not answered", file: file, line: line)
+    throw CaseEnd.fault("a PING of the live session is not answered", file: file, line: line)
   }
 
   /// Reads the count and returns every frame except ACKs and retransmitted DATA that was received
@@ -156,7 +156,7 @@ extension Probe {
       if reply.channel == 4, reply.payload.first == 0x0B { return before }
       before.append(reply)
     }
-    throw Finding("a Read Request of Count is not answered", file: file, line: line)
+    throw CaseEnd.fault("a Read Request of Count is not answered", file: file, line: line)
   }
 
   /// Whether the session is live: its PING is answered with PONG. A PING of a dead one is answered
@@ -181,7 +181,7 @@ extension Probe {
         if matches(reply) { return reply }
       }
     }
-    throw Finding("no \(what) after 6 times", file: file, line: line)
+    throw CaseEnd.fault("no \(what) after 6 times", file: file, line: line)
   }
 
   // MARK: Attribute PDUs
@@ -216,7 +216,7 @@ extension Probe {
   /// Sends one request and returns its answer. Earlier notifications are added to `notifications`
   /// in order.
   ///
-  /// - Throws: `Finding` if there is no answer.
+  /// - Throws: a finding if there is no answer.
   @discardableResult
   package func request(
     _ pdu: [UInt8], notifications: inout [[UInt8]], file: String = #fileID, line: Int = #line
@@ -231,7 +231,7 @@ extension Probe {
       }
       notifications.append(reply)
     }
-    throw Finding("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
+    throw CaseEnd.fault("request \(Wire.hex(pdu, limit: 16)) is not answered", file: file, line: line)
   }
 
   /// Sends one request and returns its answer; earlier notifications are skipped.
@@ -246,7 +246,7 @@ extension Probe {
     let deadline = now + Self.patience
     while session.room <= 0 {
       guard let frame = try await nextFrame(until: deadline) else {
-        throw Finding("the peer grants no credit", file: file, line: line)
+        throw CaseEnd.fault("the peer grants no credit", file: file, line: line)
       }
       session.observe(frame)
     }
@@ -256,7 +256,7 @@ extension Probe {
   package func readCount(file: String = #fileID, line: Int = #line) async throws -> Int {
     let reply = try await request([0x0A, 3, 0], file: file, line: line)
     guard reply.count == 3, reply[0] == 0x0B else {
-      throw Finding("reading Count gives [\(Wire.hex(reply))]", file: file, line: line)
+      throw CaseEnd.fault("reading Count gives [\(Wire.hex(reply))]", file: file, line: line)
     }
     return Int(Wire.word(reply, at: 1))
   }

@@ -19,7 +19,7 @@ extension Probe {
 
   /// Writes Data, and keeps the notifications until the answer and shortly after it.
   ///
-  /// - Throws: `Finding` if there is no answer.
+  /// - Throws: a finding if there is no answer.
   @discardableResult
   package func writeData(
     _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
@@ -54,7 +54,7 @@ extension Probe {
 
   /// Queues a value of Data in parts as long as the MTU allows.
   ///
-  /// - Throws: `CaseSkipped` if the queue is full after 8 parts, `Finding` if a part is not echoed.
+  /// - Throws: `CaseEnd.skip` if the queue is full after 8 parts; a finding if one is not echoed.
   package func prepare(
     _ value: [UInt8], unsolicited: inout Unsolicited, file: String = #fileID, line: Int = #line
   ) async throws {
@@ -63,10 +63,10 @@ extension Probe {
       let part = [6, 0] + Wire.u16(UInt16(offset)) + value[offset..<min(offset + length, value.count)]
       let reply = try await request([0x16] + part, unsolicited: &unsolicited, file: file, line: line)
       if reply == [0x01, 0x16, 6, 0, 0x09], index >= Self.partsAtLeast {
-        throw CaseSkipped("the prepare queue takes \(index) parts of \(length) bytes, too few for the case")
+        throw CaseEnd.skip("the prepare queue takes \(index) parts of \(length) bytes, too few for the case")
       }
       guard reply == [0x17] + part else {
-        throw Finding("the answer to part \(index) is [\(Wire.hex(reply))]", file: file, line: line)
+        throw CaseEnd.fault("the answer to part \(index) is [\(Wire.hex(reply))]", file: file, line: line)
       }
     }
   }
@@ -90,7 +90,7 @@ extension Probe {
     if reply.count == 5, reply.starts(with: [0x01, 0x18]) { reply[1] = 0x12 }
     // Without CAPACITY a case cannot know in advance that there is no room.
     if reply == [0x01, 0x12, 6, 0, 0x11], needsStoreRoom, session.announced.number(of: 0x13) == nil {
-      throw CaseSkipped("the store is full, and the device does not announce its capacity")
+      throw CaseEnd.skip("the store is full, and the device does not announce its capacity")
     }
     return reply
   }
@@ -104,11 +104,11 @@ extension Probe {
     needsStoreRoom = true
     guard let capacity = session.announced.number(of: 0x13) else { return range.upperBound }
     guard range.lowerBound <= Int(capacity) else {
-      throw CaseSkipped("the store holds \(capacity), the case needs \(range.lowerBound)")
+      throw CaseEnd.skip("the store holds \(capacity), the case needs \(range.lowerBound)")
     }
     let room = Int(capacity) - (try await readCount())
     guard room >= range.lowerBound else {
-      throw CaseSkipped(
+      throw CaseEnd.skip(
         "the store is too full: restart the board before the run, or dismiss its notifications")
     }
     return min(room, range.upperBound)
@@ -117,7 +117,7 @@ extension Probe {
   /// Skips the case if a PDU of `length` bytes is longer than the MTU.
   package func requireMTU(_ length: Int) throws {
     guard session.mtu >= length else {
-      throw CaseSkipped("the MTU is \(session.mtu), the case needs \(length)")
+      throw CaseEnd.skip("the MTU is \(session.mtu), the case needs \(length)")
     }
   }
 

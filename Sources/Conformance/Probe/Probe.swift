@@ -131,7 +131,7 @@ package final class Probe {
 
   /// The first frame that `matches`; earlier ones are skipped.
   ///
-  /// - Throws: `Finding` if none was received in time, with the received frames.
+  /// - Throws: a finding if none was received in time, with the received frames.
   package func awaitFrame(
     _ what: String, within limit: Duration = patience, file: String = #fileID, line: Int = #line,
     where matches: (WireFrame) -> Bool
@@ -143,7 +143,7 @@ package final class Probe {
       others.append(frame)
     }
     let seen = others.isEmpty ? "nothing" : others.suffix(4).map(\.description).joined(separator: "; ")
-    throw Finding("no \(what) within \(limit); seen: \(seen)", file: file, line: line)
+    throw CaseEnd.fault("no \(what) within \(limit); seen: \(seen)", file: file, line: line)
   }
 
   /// The first frame of a kind.
@@ -206,9 +206,9 @@ package final class Probe {
     defer { isJudgingServer = isInner }
     do {
       return try await steps()
-    } catch var finding as Finding {
+    } catch CaseEnd.finding(var finding) {
       finding.isOfServer = true
-      throw finding
+      throw CaseEnd.finding(finding)
     }
   }
 
@@ -232,7 +232,7 @@ package final class Probe {
   package func require<Value>(
     _ value: Value?, _ message: @autoclosure () -> String, file: String = #fileID, line: Int = #line
   ) throws -> Value {
-    guard let value else { throw Finding(message(), file: file, line: line) }
+    guard let value else { throw CaseEnd.fault(message(), file: file, line: line) }
     return value
   }
 }

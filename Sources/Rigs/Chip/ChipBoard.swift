@@ -71,7 +71,7 @@ package final class ChipBoard: Line {
         collect()
         if stopsAtOutput || stop == .time { return }
       } catch let fault as Failure {
-        throw Finding(fault.message, file: #fileID, line: #line)
+        throw CaseEnd.fault(fault.message, file: #fileID, line: #line)
       }
     } while true
   }
@@ -107,19 +107,19 @@ package final class ChipBoard: Line {
 
   /// Sends a command over the control line and returns the answer.
   ///
-  /// - Throws: `Finding` without an answer within 2 s, or if the program breaks a rule.
+  /// - Throws: a finding without an answer within 2 s, or if the program breaks a rule.
   func perform(_ command: String) throws -> String {
     answers = []
     let bytes = Array("\(command)\n".utf8)
     guard chip.feed(bytes[...], on: CHIP_LINE_UART1) == bytes.count else {
-      throw Finding("the firmware does not read its control line, UART1", file: #fileID, line: #line)
+      throw CaseEnd.fault("the firmware does not read its control line, UART1", file: #fileID, line: #line)
     }
     let end = now + Self.answerLimit
     while now < end {
       while let answer = popAnswer() { if answer != "ready" { return answer } }
       try run(until: end, stopsAtOutput: true)
     }
-    throw Finding("the firmware does not answer '\(command)' on UART1", file: #fileID, line: #line)
+    throw CaseEnd.fault("the firmware does not answer '\(command)' on UART1", file: #fileID, line: #line)
   }
 
   private func popAnswer() -> String? {

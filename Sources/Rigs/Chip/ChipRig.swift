@@ -49,7 +49,7 @@ package final class ChipRig: Rig {
       let isStrict = try await probe.request([0x12, 6, 0, 0x7B]) != [0x13]
       let common: Set<Need> = [.virtualTime, .session, .reopen, isStrict ? .strict : .firmwareMode]
       offers = hasControl ? common.union([.control, .strict, .firmwareMode]) : common
-    } catch let finding as Finding {
+    } catch CaseEnd.finding(let finding) {
       throw Failure(untestable: "chip:\(image.path)", finding.message)
     }
   }
@@ -118,7 +118,7 @@ private final class ChipControl: DeviceControl {
       let answer = try board.perform(BoardControl.line(command.firmwareRecord ?? []))
       if let refusal = try BoardControl.refusal(in: answer, to: command) { return refusal }
       if case .reboot = command, try !board.awaitReady() {
-        throw Finding("the firmware does not start again", file: #fileID, line: #line)
+        throw CaseEnd.fault("the firmware does not start again", file: #fileID, line: #line)
       }
     }
     return nil
@@ -134,7 +134,7 @@ private final class ChipControl: DeviceControl {
       name = name == nil ? word : nil
     }
     guard let echoes = values["echoes"], let overruns = values["overruns"] else {
-      throw CaseSkipped("the firmware does not report the receiver's counters")
+      throw CaseEnd.skip("the firmware does not report the receiver's counters")
     }
     return DecoderCounters(
       frames: values["frames"] ?? 0, crcErrors: values["crc_errors"] ?? 0,

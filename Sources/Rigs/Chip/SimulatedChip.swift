@@ -61,7 +61,7 @@ package final class SimulatedChip {
   /// Runs until a time, or until there is something to take from any line.
   ///
   /// - Throws: `Failure` if the program broke a rule of the chip, or used what is not modelled:
-  ///   final until the next power-on. `Finding` at the end of the model's time, after 180 days.
+  ///   final until the next power-on. A finding at the end of the model's time, after 180 days.
   package func run(until end: Instant, stopsAtOutput: Bool) throws -> Stop {
     let end = UInt64(max(0, end.nanoseconds))
     switch chip_run(chip, end, stopsAtOutput) {
@@ -73,7 +73,7 @@ package final class SimulatedChip {
       throw Failure(.deviceRestarted, "the program broke a rule of the chip: \(text) (\(place))")
     default:
       guard end <= Self.timeLimitNs || now.nanoseconds < Self.timeLimitNs else {
-        throw Finding("180 days have passed, the model's time ends", file: #fileID, line: #line)
+        throw CaseEnd.fault("180 days have passed, the model's time ends", file: #fileID, line: #line)
       }
       return .time
     }

@@ -11,7 +11,7 @@ package struct FirmwareDevice: VirtualPeer {
   private var milliseconds: UInt64
 
   /// - Parameter library: the build of the firmware.
-  /// - Throws: `Finding` if the firmware refuses the profile.
+  /// - Throws: a finding if the firmware refuses the profile.
   package init(
     profile: FirmwareProfile, library: FirmwareLibrary = .linked, seed: UInt64, now: Instant
   ) throws {
@@ -80,7 +80,7 @@ private final class FirmwareMemory {
     capacity = profile.capacity
     var profile = profile.hostProfile
     guard let host = table.create(&profile, seed, nowMs) else {
-      throw Finding("the firmware refuses a valid configuration", file: #fileID, line: #line)
+      throw CaseEnd.fault("the firmware refuses a valid configuration", file: #fileID, line: #line)
     }
     self.host = host
     self.table = table

@@ -57,7 +57,7 @@ private final class FirmwareControl: DeviceControl {
 
   func attempt(_ command: DeviceCommand) throws -> String? {
     guard let record = command.firmwareRecord else {
-      throw CaseSkipped("a line in the same process has no plug")
+      throw CaseEnd.skip("a line in the same process has no plug")
     }
     let result = line.withPeer { $0.perform(record, now: line.now) }
     guard result != Self.unknownRecord else { throw RigTrouble.unknown(command) }

@@ -65,7 +65,7 @@ final class BoardControl: DeviceControl {
       }
       return nil
     } catch let error as Failure {
-      if error == .silentFirmware { throw Finding(error.message, file: #fileID, line: #line) }
+      if error == .silentFirmware { throw CaseEnd.fault(error.message, file: #fileID, line: #line) }
       throw RigTrouble(error.message, remedy: error.remedy)
     }
   }

@@ -103,7 +103,7 @@ import SuiteWire
     let seen = Seeds()
     let failing = Case("FRM-1/fails", "It fails", chapter: .framing) { _, bench in
       await seen.add(bench.seed)
-      throw Finding("wrong", file: "f", line: 1)
+      throw CaseEnd.fault("wrong", file: "f", line: 1)
     }
     _ = await Runner(rig: LateRig(lateness: [.zero]), seed: 3, gauge: ScriptedGauge()).run(failing)
     #expect(Set(await seen.all).count == 2)
@@ -142,7 +142,7 @@ private struct ScriptedCase {
       switch await left.next() {
       case .passed: break
       case .failed(let findings), .differs(let findings): findings.forEach { bench.record.add($0) }
-      case .skipped(let reason): throw CaseSkipped(reason)
+      case .skipped(let reason): throw CaseEnd.skip(reason)
       case .errored(let trouble): throw RigTrouble(trouble, remedy: "")
       }
     }

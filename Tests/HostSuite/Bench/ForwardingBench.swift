@@ -156,7 +156,7 @@ package final class ForwardingBench: PlayedDevice {
 
   /// Answers the oldest write with success, or with an error.
   package func answer(_ error: UInt8? = nil, file: String = #fileID, line: Int = #line) async throws {
-    guard !unanswered.isEmpty else { throw Finding("no write to answer", file: file, line: line) }
+    guard !unanswered.isEmpty else { throw CaseEnd.fault("no write to answer", file: file, line: line) }
     let opcode = unanswered.removeFirst()
     try await probe.sendData(error.map { [0x01, opcode, 6, 0, $0] } ?? [opcode + 1])
   }
@@ -215,7 +215,7 @@ package final class ForwardingBench: PlayedDevice {
   package func awaitSync(file: String = #fileID, line: Int = #line) async throws -> ReceivedSync {
     let message = try await nextMessage(file: file, line: line)
     guard case .sync(let sync)? = message else {
-      throw Finding("\(Self.show(message)) where SYNC was expected", file: file, line: line)
+      throw CaseEnd.fault("\(Self.show(message)) where SYNC was expected", file: file, line: line)
     }
     return sync
   }
@@ -224,7 +224,7 @@ package final class ForwardingBench: PlayedDevice {
   package func expectWrite(_ json: [UInt8], file: String = #fileID, line: Int = #line) async throws {
     let message = try await nextMessage(file: file, line: line)
     guard message == .write(json) else {
-      throw Finding(
+      throw CaseEnd.fault(
         "\(Self.show(message)) where \(Self.show(.write(json))) was expected", file: file, line: line)
     }
   }

@@ -156,7 +156,7 @@ extension HostCaseBench {
     let both = HostAndDevice(profile: profile, seed: seed, configuration: configuration, faults: faults)
     both.withHost { $0.connect(now: $1) }
     guard both.run(within: .seconds(5), until: { $0.host.openedCount == 1 }) else {
-      throw Finding("no session within 5 s: \(both.host.ends)", file: #fileID, line: #line)
+      throw CaseEnd.fault("no session within 5 s: \(both.host.ends)", file: #fileID, line: #line)
     }
     return both
   }

@@ -75,7 +75,7 @@ extension PlayedDevice {
     let deadline = probe.now + Probe.patience
     while !isDone() {
       guard let pdu = try await probe.nextPDU(until: deadline) else {
-        throw Finding("the host sends no further request", file: file, line: line)
+        throw CaseEnd.fault("the host sends no further request", file: file, line: line)
       }
       guard let answer = ScriptedServer.answer(to: pdu, mtu: probe.session.announced.mtu) else { continue }
       try await probe.sendData(answer)

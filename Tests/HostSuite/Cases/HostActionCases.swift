@@ -241,7 +241,7 @@ extension ForwardingBench {
   func expectTaken(_ press: UInt32, file: String = #fileID, line: Int = #line) async throws {
     let message = try await nextMessage(file: file, line: line)
     guard message == .taken(source: Self.source, press: press) else {
-      throw Finding(
+      throw CaseEnd.fault(
         "\(message.map { "\($0)" } ?? "nothing") where TAKEN of \(press) was expected", file: file, line: line
       )
     }
