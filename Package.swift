@@ -190,7 +190,7 @@ let package = Package(
         "SerialLink",
         "Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: settings),
+      swiftSettings: hotSettings),
     // The cases of the project's own host, which play the device; faults of both host and device.
     .target(
       name: "HostSuite",

@@ -174,30 +174,36 @@ private struct Traffic {
         .utf8)
   }
 
-  private static func makeHost() -> VirtualHost {
+  private static func makeHost() -> HostMachine {
     var configuration = HostConfiguration()
     configuration.pendingRequestsLimit = 64
-    return VirtualHost(configuration: configuration, seed: seed)
+    return HostMachine(configuration: configuration, seed: seed)
   }
 
   /// Passes notifications from a host to `device`.
   init(count: Int, device: some VirtualPeer) throws {
     var (host, device, now) = (Self.makeHost(), device, Instant.zero)
-    var (submitted, accepted) = (0, 0)
-    host.machine.connect(now: now)
+    var (submitted, accepted, isOpen) = (0, 0, false)
+    host.connect(now: now)
     while accepted < count {
-      while submitted < count, submitted - accepted < Self.inFlight, host.openedCount > 0 {
+      while submitted < count, submitted - accepted < Self.inFlight, isOpen {
         let request = HostRequest.sendEncoded(Self.json(submitted))
         toHost.append((.submit(request), now))
-        _ = host.machine.submit(request, now: now)
+        _ = host.submit(request, now: now)
         submitted += 1
       }
       var isMoving = false
-      while let bytes = host.nextBytes(now: now) {
-        toDevice.append((.bytes(bytes), now))
-        bytesOfHost += bytes.count
-        device.receive(bytes, now: now)
-        isMoving = true
+      while let action = host.nextAction() {
+        switch action {
+        case .write(let bytes):
+          toDevice.append((.bytes(bytes), now))
+          bytesOfHost += bytes.count
+          device.receive(bytes, now: now)
+          isMoving = true
+        case .completed(_, .accepted): accepted += 1
+        case .opened: isOpen = true
+        case .completed, .event, .text, .ended: throw DriveCommand.wrong("\(action)")
+        }
       }
       while let bytes = device.nextBytes(now: now) {
         toHost.append((.bytes(bytes), now))
@@ -205,14 +211,10 @@ private struct Traffic {
         host.receive(bytes, now: now)
         isMoving = true
       }
-      for (_, result) in host.drainResults() {
-        guard result == .accepted else { throw DriveCommand.wrong("\(result)") }
-        accepted += 1
-      }
       if isMoving { continue }
       guard let next = [host.nextDeadline, device.nextDeadline].compactMap({ $0 }).min(),
         next < .zero + .seconds(60)
-      else { throw DriveCommand.wrong("nothing is due after \(accepted) notifications: \(host.ends)") }
+      else { throw DriveCommand.wrong("nothing is due after \(accepted) notifications") }
       now = max(now, next)
       if let deadline = device.nextDeadline, deadline <= now {
         toDevice.append((.timeout, now))
@@ -228,18 +230,15 @@ private struct Traffic {
   /// The same again with the host alone.
   func repeatHost() throws {
     var host = Self.makeHost()
-    host.machine.connect(now: .zero)
+    host.connect(now: .zero)
     var count = 0
-    func drain(_ now: Instant) { while let bytes = host.nextBytes(now: now) { count += bytes.count } }
-    drain(.zero)
     for (step, now) in toHost {
       switch step {
-      case .submit(let request): _ = host.machine.submit(request, now: now)
+      case .submit(let request): _ = host.submit(request, now: now)
       case .bytes(let bytes): host.receive(bytes, now: now)
       case .timeout: host.handleTimeout(now: now)
       }
-      drain(now)
-      _ = host.drainResults()
+      while let action = host.nextAction() { if case .write(let bytes) = action { count += bytes.count } }
     }
     guard count >= bytesOfHost else { throw DriveCommand.wrong("\(count) of \(bytesOfHost) bytes") }
   }

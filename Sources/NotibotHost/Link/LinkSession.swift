@@ -63,6 +63,8 @@ package struct LinkSession: Equatable, Sendable {
   /// Bytes queued for a blocked line, at most; frames beyond that are dropped as if the line had
   /// lost them, and the timers repeat them.
   static let outputLimitBytes = 131_072
+  /// Room for what is usually written at once.
+  static let outputBytes = 4096
 
   var configuration: HostConfiguration
   var state = State.closed
@@ -228,6 +230,7 @@ package struct LinkSession: Equatable, Sendable {
       statistics.outputDropped += 1
       return false
     }
+    if output.isEmpty { output.reserveCapacity(Self.outputBytes) }
     Frame.encode(header, payload: payload, into: &output)
     statistics.framesSent += 1
     return true

@@ -8,12 +8,20 @@ struct JSONObjectReader {
   struct Text {
     var range: Range<Int>
     var hasEscapes: Bool
-    /// Its first eight bytes as they are written, the first one least significant.
+  }
+
+  /// A key, and what its unescaped bytes are.
+  struct Key {
+    var text: Text
+    var count: Int
+    /// The first eight, the first one least significant; zeros behind a shorter one.
     var head: UInt64
   }
 
   private var scanner: JSONScanner
-  private var keys: [Text] = []
+  private var keys: [Key] = []
+  /// A bit for each key; two keys can have the same.
+  private var bits: UInt64 = 0
 
   /// Checks size and UTF-8, and enters the object.
   init(
@@ -40,7 +48,7 @@ struct JSONObjectReader {
   var offset: Int { scanner.offset }
 
   /// The next key, or nil after the last one, if only white space follows the object.
-  mutating func nextKey() throws(NotificationError) -> Text? {
+  mutating func nextKey() throws(NotificationError) -> Key? {
     scanner.skipWhitespace()
     if scanner.skip(UInt8(ascii: "}")) {
       scanner.skipWhitespace()
@@ -52,10 +60,12 @@ struct JSONObjectReader {
       scanner.skipWhitespace()
     }
     let start = scanner.offset
-    let key = try scanner.text()
-    guard !keys.contains(where: { scanner.areEqual($0, key) }) else {
+    let key = try scanner.key()
+    let bit: UInt64 = 1 << ((key.head &* 0x9E37_79B9_7F4A_7C15) >> 58)
+    guard bits & bit == 0 || !keys.contains(where: { scanner.areEqual($0, key) }) else {
       throw NotificationError(.repeatedKey, at: start)
     }
+    bits |= bit
     keys.append(key)
     scanner.skipWhitespace()
     try scanner.expect(UInt8(ascii: ":"))
@@ -65,8 +75,8 @@ struct JSONObjectReader {
 
   /// Whether a key that `nextKey()` gave is `name`, also when it is written with escapes.
   @inline(__always)
-  func key(_ key: Text, is name: StaticString) -> Bool {
-    scanner.isText(key, equalTo: name)
+  func key(_ key: Key, is name: StaticString) -> Bool {
+    scanner.isKey(key, equalTo: name)
   }
 
   /// The string at this position.

@@ -1,6 +1,7 @@
 /// The tokens of JSON over bytes that are known to be UTF-8. Source: RFC 8259.
 struct JSONScanner {
   typealias Text = JSONObjectReader.Text
+  typealias Key = JSONObjectReader.Key
 
   private let bytes: [UInt8]
   private(set) var offset = 0
@@ -49,8 +50,7 @@ struct JSONScanner {
       switch bytes[offset] {
       case UInt8(ascii: "\""):
         offset += 1
-        let range = start..<(offset - 1)
-        return Text(range: range, hasEscapes: hasEscapes, head: bytes.span.bytes.head(of: range))
+        return Text(range: start..<(offset - 1), hasEscapes: hasEscapes)
       case UInt8(ascii: "\\"):
         hasEscapes = true
         _ = try escape()
@@ -205,31 +205,39 @@ extension JSONScanner {
     String(decoding: text.hasEscapes ? unescaped(text)[...] : bytes[text.range], as: UTF8.self)
   }
 
-  /// Whether two strings have the same unescaped characters.
-  func areEqual(_ left: Text, _ right: Text) -> Bool {
-    guard left.hasEscapes || right.hasEscapes else {
-      return left.range.count == right.range.count && left.head == right.head
-        && (left.range.count <= 8 || bytes[left.range] == bytes[right.range])
+  /// Skips a key and checks it.
+  mutating func key() throws(NotificationError) -> Key {
+    let text = try text()
+    guard text.hasEscapes else {
+      return Key(text: text, count: text.range.count, head: bytes.span.bytes.head(of: text.range))
     }
-    return unescaped(left) == unescaped(right)
+    let letters = unescaped(text)
+    return Key(text: text, count: letters.count, head: letters.span.bytes.head(of: letters.indices))
   }
 
-  /// Whether `text` is `name` when unescaped.
+  /// Whether two keys have the same unescaped characters.
+  func areEqual(_ left: Key, _ right: Key) -> Bool {
+    left.head == right.head && left.count == right.count
+      && (left.count <= 8 || unescaped(left.text) == unescaped(right.text))
+  }
+
+  /// Whether a key is `name` when unescaped.
   @inline(__always)
-  func isText(_ text: Text, equalTo name: StaticString) -> Bool {
-    guard !text.hasEscapes else { return unescaped(text).elementsEqual(name.description.utf8) }
-    guard text.range.count == name.utf8CodeUnitCount else { return false }
+  func isKey(_ key: Key, equalTo name: StaticString) -> Bool {
+    guard key.count == name.utf8CodeUnitCount else { return false }
     return name.withUTF8Buffer { letters in
       var head: UInt64 = 0
       for index in 0..<min(8, letters.count) { head |= UInt64(letters[index]) << UInt64(8 * index) }
-      return text.head == head
-        && letters.indices.dropFirst(8).allSatisfy { bytes[text.range.lowerBound + $0] == letters[$0] }
+      guard key.head == head, letters.count > 8 else { return key.head == head }
+      guard !key.text.hasEscapes else { return unescaped(key.text).elementsEqual(letters) }
+      return letters.indices.dropFirst(8).allSatisfy { bytes[key.text.range.lowerBound + $0] == letters[$0] }
     }
   }
 
   /// The unescaped bytes of a string whose escapes `text()` has checked, so that none of them
   /// throws here.
   private func unescaped(_ text: Text) -> [UInt8] {
+    guard text.hasEscapes else { return Array(bytes[text.range]) }
     var scanner = self
     scanner.offset = text.range.lowerBound
     var result: [UInt8] = []

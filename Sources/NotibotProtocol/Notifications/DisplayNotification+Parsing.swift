@@ -72,7 +72,7 @@ private struct NotificationReader {
   }
 
   /// Handles the four keys; false if it is none of them.
-  private mutating func readOne(of key: JSONObjectReader.Text) throws(NotificationError) -> Bool {
+  private mutating func readOne(of key: JSONObjectReader.Key) throws(NotificationError) -> Bool {
     if reader.key(key, is: "app") {
       app = try string("app", limitBytes: NotificationLimits.appBytes)
     } else if reader.key(key, is: "title") {
@@ -88,7 +88,7 @@ private struct NotificationReader {
   }
 
   /// Handles the keys of NTF-20; false if it is none of them.
-  private mutating func readOptional(_ key: JSONObjectReader.Text) throws(NotificationError) -> Bool {
+  private mutating func readOptional(_ key: JSONObjectReader.Key) throws(NotificationError) -> Bool {
     if reader.key(key, is: "id") {
       id = try number("id", in: 1...UInt32.max)
     } else if reader.key(key, is: "rev") {
