@@ -166,13 +166,20 @@ private struct Traffic {
   private var bytesOfHost = 0
   private var bytesOfDevice = 0
 
-  /// A notification that replaces the one before, so that no store is ever full. Of 100 bytes.
+  /// A notification that replaces the one before, so that no store is ever full. Of 118 bytes.
   static func json(_ number: Int) -> [UInt8] {
-    let text = String(repeating: "x", count: 40)
-    return Array(
-      #"{"app":"Mail","title":"Jane","text":"\#(text)","timestamp":1,"id":1,"src":5,"rev":\#(number % 65536)}"#
-        .utf8)
+    var json = first
+    var rest = number % 10_000
+    for index in ((json.count - 5)..<(json.count - 1)).reversed() {
+      json[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
+    }
+    return json
   }
+
+  private static let first = Array(
+    #"{"app":"Mail","title":"Jane","text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","timestamp":1,"id":1,"src":5,"rev":10000}"#
+      .utf8)
 
   private static func makeHost() -> HostMachine {
     var configuration = HostConfiguration()

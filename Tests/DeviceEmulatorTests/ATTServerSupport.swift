@@ -46,3 +46,10 @@ struct ATTRig {
     return found
   }
 }
+
+/// A valid notification of exactly this many bytes, 60 to 512.
+func json(ofBytes count: Int) -> [UInt8] {
+  let frame = #"{"app":"","title":"","text":"","timestamp":1}"#
+  let text = String(repeating: "x", count: count - frame.utf8.count)
+  return Array(#"{"app":"","title":"","text":"\#(text)","timestamp":1}"#.utf8)
+}

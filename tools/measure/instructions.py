@@ -86,7 +86,7 @@ def main():
         return 77
     rows, allowed = measured(f"{options.notibot}-dev", options.c_loop), budget()
     if options.update:
-        head = "# Per notification of 100 bytes: part, instructions, allocations. Written by scripts/dev instructions --update.\n"
+        head = "# Per notification of 118 bytes: part, instructions, allocations. Written by scripts/dev instructions --update.\n"
         kept = {**allowed, **rows}
         BUDGET.write_text(head + "".join(f"{part}\t{one}\t{two}\n" for part, (one, two) in kept.items()))
         allowed = kept

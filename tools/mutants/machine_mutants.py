@@ -54,8 +54,8 @@ COUNTING = re.compile(r"\b(statistics|counters|connectionCounters|tally|counts)\
 # The unit tests of MACHINES, in virtual time.
 UNIT_TESTS = {
     "DeviceEmulator": (
-        r"DeviceEmulatorTests.*(BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|FaultyDevice|LoaderBoot|RecordDecoder|"
-        r"ResetCircuit|SharedLine|StackServer|Store|WiredDevice)"
+        r"DeviceEmulatorTests.*(ATTServerTests|BoardProfile|ConnectionTests|DeviceLink|EmulatedDevice|FaultyDevice|KeptAction|"
+        r"LoaderBoot|RecordDecoder|ResetCircuit|SharedLine|StackServer|Store|SyncTests|WiredDevice)"
     ),
     "NotibotHost": (
         r"NotibotHostTests.*(LinkOpen|LinkOrder|ATTClient|ConnectionMachine|Discovery|HostMachine|Outbox|Supervisor|ForwardingMachine|"
