@@ -1,5 +1,5 @@
-/// A value on the heap, for the large payload of an enum: to move the enum moves a reference. A copy
-/// is made when the value changes while it is shared.
+/// A value on the heap, for the large payload of an enum: to move the enum moves a reference. It is
+/// copied when it changes while it is shared.
 package struct Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
   @usableFromInline
   final class Storage: @unchecked Sendable {

@@ -11,8 +11,8 @@ extension RawSpan {
     UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The first eight bytes of `range` as a number, the first one least significant; those beyond its
-  /// end are zero.
+  /// The first eight bytes of `range` as a number, the first one least significant; beyond its end
+  /// zeros.
   func head(of range: Range<Int>) -> UInt64 {
     guard range.count < 8 else { return littleEndianWord(at: range.lowerBound) }
     guard range.lowerBound &+ 8 > byteCount else {
