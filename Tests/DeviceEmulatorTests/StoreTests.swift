@@ -6,26 +6,6 @@ import Testing
 /// What no connection shows of a store: the display's changes, the device's list, and a store that
 /// only remembers. The rules of the wire are checked by the suite.
 struct StoreTests {
-  @Test func `the display's changes are complete, in order, once each`() {
-    var store = NotificationStore.make(capacity: 2)
-    store.display = DisplayLog()
-    _ = store.write(id: 1, tail: #","lvl":0"#)
-    _ = store.write(id: 1, tail: #","lvl":0"#)
-    _ = store.write(id: 1, tail: #","rev":1,"lvl":0"#)
-    _ = store.write(id: 1, tail: #","rev":2,"ev":"m","lvl":0"#)
-    _ = store.write(id: 2, tail: #","exp":5"#)
-    _ = store.write(id: 3)
-    _ = store.expireNext(at: 5)
-    _ = store.dismiss(item: 3)
-    _ = store.write(WrittenNotification.removal(of: 2).encoded(), by: .home)
-    #expect(
-      store.drainDisplayChanges().map(\.sketch) == [
-        "shown 1.0 announced", "replaced 1.1 announced", "replaced 1.2", "shown 2.0 announced",
-        "removed 1.2 evicted", "shown 3.0 announced", "removed 2.0 expired", "removed 3.0 dismissed",
-      ])
-    #expect(store.drainDisplayChanges().isEmpty)
-  }
-
   @Test func `notices and events beyond the limit are dropped, and the host is asked for a SYNC`() {
     var bearer = ATTBearer(id: .serial, features: [.sync])
     bearer.setCCCD(of: .data, to: 1)
@@ -43,6 +23,28 @@ struct StoreTests {
       !bearer.queue(event: Array(repeating: 1, count: 21))
     )
     #expect(fits && isTooLong)
+  }
+
+  @Test func `dismissing finds each one exactly once`() {
+    var store = NotificationStore.make()
+    for id in 1...20 { _ = store.write(id: id) }
+    for item in [20, 1, 10, 11, 9] {
+      #expect(store.dismiss(item: item) == true)
+      #expect(store.dismiss(item: item) == false)
+    }
+    for item in [0, 21, .max, .min] { #expect(store.dismiss(item: item) == false) }
+    #expect(store.count == 15)
+  }
+
+  @Test func `an expired one leaves the display once, also when its writer is forgotten`() {
+    var store = NotificationStore.make()
+    store.display = DisplayLog()
+    _ = store.write(id: 1, tail: #","src":1,"exp":5"#)
+    for source in 2...4 { _ = store.write(id: 1, tail: #","src":\#(source)"#) }
+    _ = store.expireNext(at: 5)
+    store.sync(5)
+    #expect(
+      store.drainDisplayChanges().map(\.sketch).filter { $0.hasPrefix("removed") } == ["removed 1.0 expired"])
   }
 
   @Test func `a restart forgets writers, gone notifications, and the time`() {
@@ -120,19 +122,6 @@ struct StoreTests {
     #expect(store.storedCount == 70_000)
     #expect(store.count == 65_535)
     #expect(store.dismiss(item: 1) == false)
-  }
-
-  @Test func `a store that only remembers the last keeps the others in n and digest`() {
-    var store = NotificationStore(capacity: 65_535, policy: .remember(kept: 2))
-    var all = Holdings()
-    for id in 1...5 {
-      _ = store.write(id: id)
-      all.insert(id: UInt32(id), crc: CRC32.checksum(identified(id: id)))
-    }
-    #expect(store.writers.holdings(of: homeSource) == all)
-    #expect(store.count == 5)
-    #expect(store.write(id: 5) == .unchanged)
-    #expect(store.drainEvents().isEmpty)
   }
 }
 
