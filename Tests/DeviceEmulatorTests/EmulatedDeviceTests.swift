@@ -1,4 +1,4 @@
-import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 import Testing
 
 @testable import DeviceEmulator

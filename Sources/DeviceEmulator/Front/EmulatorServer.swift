@@ -1,6 +1,6 @@
 package import NIOCore
 import NIOPosix
-import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 package import SerialLink
 
 /// An emulated display in this process, behind a pseudo-terminal or a TCP port.

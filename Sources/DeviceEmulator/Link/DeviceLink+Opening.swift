@@ -1,4 +1,4 @@
-import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 
 /// SYN and its answers. Source: PROTOCOL.md LNK-10 to LNK-20.
 extension DeviceLink {

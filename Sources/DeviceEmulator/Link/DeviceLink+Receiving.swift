@@ -1,5 +1,5 @@
 import DequeModule
-import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 
 /// Received frames. Source: PROTOCOL.md section 2.
 extension DeviceLink {

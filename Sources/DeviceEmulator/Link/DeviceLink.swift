@@ -1,5 +1,5 @@
 import DequeModule
-import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 
 /// The identity that a device sends in HELLO.
 struct LinkIdentity: Equatable, Sendable {

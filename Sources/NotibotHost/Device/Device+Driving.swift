@@ -1,5 +1,5 @@
 import NIOCore
-package import NotibotProtocol
+@_spi(Machines) package import NotibotProtocol
 import SerialLink
 
 // Drives the machine: bytes and time in, actions out. It makes no decisions about the protocol.

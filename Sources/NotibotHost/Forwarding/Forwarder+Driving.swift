@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 import SerialLink
 import Synchronization
 

@@ -1,4 +1,4 @@
-package import NotibotProtocol
+@_spi(Machines) package import NotibotProtocol
 
 // The reaction of a session to each frame in each state. Source: PROTOCOL.md LNK-13...LNK-34, and
 // its section 5.

@@ -1,4 +1,4 @@
-package import NotibotProtocol
+@_spi(Machines) package import NotibotProtocol
 
 // The timers of a session, and the serialisation of its frames. Source: PROTOCOL.md
 // LNK-50...LNK-53.

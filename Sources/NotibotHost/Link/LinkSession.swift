@@ -1,5 +1,5 @@
 import DequeModule
-package import NotibotProtocol
+@_spi(Machines) package import NotibotProtocol
 
 /// An action for the owner of a link session.
 package enum LinkAction: Equatable, Sendable {

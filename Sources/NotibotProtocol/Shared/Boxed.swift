@@ -1,6 +1,8 @@
 /// A value on the heap, for the large payload of an enum: to move the enum moves a reference. It is
-/// copied when it changes while it is shared.
-package struct Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
+/// copied when it changes while it is shared. Public, because Swift 6.3 inlines no function of
+/// package access in another module of a release.
+@_spi(Machines)
+public struct Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
   @usableFromInline
   final class Storage: @unchecked Sendable {
     // `change` has exclusive access to the box.
@@ -12,21 +14,24 @@ package struct Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
 
   @usableFromInline var storage: Storage
 
+  /// Puts `value` on the heap.
   @inlinable
-  package init(_ value: Value) { storage = Storage(value) }
+  public init(_ value: Value) { storage = Storage(value) }
 
+  /// The value, read in place.
   @inlinable
-  package var value: Value {
+  public var value: Value {
     _read { yield storage.value }
   }
 
   /// Lets `body` change the value in place.
   @inlinable @inline(__always)
-  package mutating func change<Result>(_ body: (inout Value) -> Result) -> Result {
+  public mutating func change<Result>(_ body: (inout Value) -> Result) -> Result {
     if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
     return body(&storage.value)
   }
 
+  /// Whether both values are equal.
   @inlinable
-  package static func == (one: Boxed, other: Boxed) -> Bool { one.value == other.value }
+  public static func == (one: Boxed, other: Boxed) -> Bool { one.value == other.value }
 }
