@@ -93,6 +93,7 @@ enum ForwardSocket {
           }
         }
     } close: { server in
+      // The refusal says why it is closed.
       try? await server.channel.close()
     } refusal: {
       refusal(path, $0)

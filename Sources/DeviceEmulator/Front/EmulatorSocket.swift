@@ -29,6 +29,7 @@ package struct EmulatorSocket: Sendable {
         }
         .bind(unixDomainSocketPath: draft).get()
     } close: { channel in
+      // The refusal says why it is closed.
       try? await channel.close()
     } refusal: {
       refusal($0, path)

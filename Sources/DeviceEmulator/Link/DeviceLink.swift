@@ -274,8 +274,7 @@ struct DeviceLink: Equatable, Sendable {
 
   /// Lets `body` change the live session in place; nil if there is none.
   mutating func withSession<Result>(_ body: (inout DeviceSession) -> Result) -> Result? {
-    // Moved out while it changes and moved back: a copy would cost a reference count for each of
-    // its queues, and the first change of each queue would copy it.
+    // Moved out while it changes and moved back: what is shared is copied when it changes.
     switch exchange(&state, with: .idle) {
     case .idle:
       return nil

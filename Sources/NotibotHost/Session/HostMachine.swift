@@ -253,10 +253,7 @@ package struct HostMachine: Equatable, Sendable {
     repeat {
       drainLink(now: now)
       drainClient(now: now)
-      // Asked once: it copies the open session's state.
-      var room = client.hasWaiting ? link.room : 0
-      while room > 0, client.hasWaiting, let outgoing = client.nextOutgoing(now: now) {
-        room -= 1
+      while client.hasWaiting, link.room > 0, let outgoing = client.nextOutgoing(now: now) {
         switch outgoing {
         case .pdu(let pdu): _ = link.send(pdu)
         case .message(let payload):

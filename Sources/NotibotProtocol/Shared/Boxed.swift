@@ -3,9 +3,9 @@
 /// package access in another module of a release.
 @_spi(Machines)
 public struct Boxed<Value: Equatable & Sendable>: Equatable, Sendable {
+  // Sendable, because it changes only while one box refers to it, by that box's exclusive `change`.
   @usableFromInline
   final class Storage: @unchecked Sendable {
-    // `change` has exclusive access to the box.
     @usableFromInline @exclusivity(unchecked) var value: Value
 
     @inlinable
