@@ -169,12 +169,19 @@ let package = Package(
       ],
       swiftSettings: hotSettings
     ),
+    // What the parser of both programs does not check.
+    .target(
+      name: "CommandLineChecks",
+      dependencies: ["SerialLink", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: settings + sizeSettings
+    ),
     // The commands of notibot, but for its main program.
     .target(
       name: "Commands",
       dependencies: [
-        "Console", "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost", "DeviceEmulator",
-        "Conformance", "Reports", "Rigs", "CBuildNote", "CSerialShim", nioCore, nioPosix, nioHTTP1,
+        "CommandLineChecks", "Console", "NotibotProtocol", "FirmwareImages", "SerialLink", "NotibotHost",
+        "DeviceEmulator", "Conformance", "Reports", "Rigs", "CBuildNote", "CSerialShim", nioCore, nioPosix,
+        nioHTTP1,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -214,7 +221,7 @@ let package = Package(
     .executableTarget(
       name: "notibot-gateway",
       dependencies: [
-        "CBuildNote", "GatewayRules", "NotibotGateway", "NotibotHost", "SerialLink",
+        "CBuildNote", "CommandLineChecks", "GatewayRules", "NotibotGateway", "NotibotHost", "SerialLink",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

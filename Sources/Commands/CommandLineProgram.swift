@@ -1,4 +1,5 @@
 package import ArgumentParser
+import CommandLineChecks
 import Foundation
 package import SerialLink
 

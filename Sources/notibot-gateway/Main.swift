@@ -1,6 +1,7 @@
 #if Gateway
 import ArgumentParser
 import CBuildNote
+import CommandLineChecks
 import Foundation
 import NotibotGateway
 import SerialLink
@@ -29,6 +30,8 @@ struct GatewayProgram: AsyncParsableCommand {
     Termination.begin()
     do {
       var command = try parsed()
+      let words = CommandLine.arguments.dropFirst()
+      if let failure = OptionCheck.failure(of: words, for: type(of: command)) { throw failure }
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -102,7 +105,8 @@ struct GatewayProgram: AsyncParsableCommand {
 struct FolderOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Folder of the gateway (default: $XDG_CONFIG_HOME/notibot/gateway).", valueName: "path"))
+      "Folder of the gateway (default: $XDG_CONFIG_HOME/notibot/gateway).", valueName: "path"),
+    completion: .directory)
   var directory: String?
 
   var folder: GatewayFolder {

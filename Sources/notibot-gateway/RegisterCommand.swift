@@ -30,12 +30,14 @@ struct RegisterCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Name of the token (default: the backend).", valueName: "text"))
   var name: String?
 
-  @Option(help: ArgumentHelp("File with the bearer's token, mode 0600.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("File with the bearer's token, mode 0600.", valueName: "path"), completion: .file())
   var bearer: String?
 
   @Option(
     help: ArgumentHelp(
-      "File with the authority of the backend's certificate (default: the system's).", valueName: "path"))
+      "File with the authority of the backend's certificate (default: the system's).", valueName: "path"),
+    completion: .file())
   var authority: String?
 
   func run() async throws {

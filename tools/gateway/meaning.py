@@ -145,6 +145,8 @@ def t34_mute(programs):
             world.run("mute", DAYLY, "--minutes", "60")
             equal(verdict(client, "g2"), "muted", "the topic")
             expect("60 minutes" in world.run("mute"), "the list")
+            refused = world.ended("mute", DAYLY, "--minutes=1", "--minutes", "2", status=2).stderr
+            expect("--minutes is given twice" in refused, refused)
             world.run("mute", DAYLY, "--off")
             equal(verdict(client, "g1"), "shown", "again")
         world.kill()

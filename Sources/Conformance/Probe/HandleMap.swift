@@ -1,4 +1,4 @@
-package import SuiteWire
+import SuiteWire
 
 /// The handles of a device whose service does not begin at 1. Cases are written with the handles of
 /// PROTOCOL.md's table, 1 to 7; the PDUs on the line have those of the device.

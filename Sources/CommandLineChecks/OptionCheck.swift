@@ -1,10 +1,10 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
-import SerialLink
+package import SerialLink
 
 /// What the parser accepts silently: an option for one value that is given twice, of which it keeps
 /// the last one, and a file without a name, as of a variable that is not set.
-enum OptionCheck {
+package enum OptionCheck {
   private struct Help: Decodable {
     struct Command: Decodable { var arguments: [Argument]? }
 
@@ -33,7 +33,10 @@ enum OptionCheck {
     var command: Command
   }
 
-  static func failure(of words: some Sequence<String>, for command: any ParsableCommand.Type) -> Failure? {
+  /// The usage error of the words behind a program's name, which are those of `command`.
+  package static func failure(of words: some Sequence<String>, for command: any ParsableCommand.Type)
+    -> Failure?
+  {
     let words = words.prefix { $0 != "--" }
     let options = words.filter { $0.count > 1 && $0.hasPrefix("-") }
     let given = options.map { String($0.prefix { $0 != "=" }) }
