@@ -105,6 +105,8 @@ extension Suite {
           good.replacing(":", with: "="), good.replacing("\"", with: "'"), "\(good.dropLast()),}",
           "{\u{0C}\(good.dropFirst())", "\(good)\u{0B}", "\u{A0}\(good)", "//\n\(good)",
           good.replacing("1234567890", with: "tru"),
+          // A line break, which is blank between tokens, ends no string.
+          "{\"app\":\"a\n,\"title\":\"b\",\"text\":\"c\",\"timestamp\":1}",
         ])
     }
 
