@@ -93,6 +93,18 @@ import Testing
     #expect(rig.received(on: subscriber) == [])
   }
 
+  @Test func `only an eager stack notifies before it answers a write`() throws {
+    for (profile, answers) in [
+      (DeviceProfile.stackEager, ["1b10000100", "13"]), (.stackNimBLE, ["13", "1b10000100"]),
+    ] {
+      var rig = Rig(profile: profile)
+      let id = try rig.connect()
+      #expect(rig.ask("12 1100 0100", on: id) == ["13"])
+      rig.send(ATTRecord.bytes(of: [0x12, 0x13, 0] + Array(sampleJSON.utf8)), on: id)
+      #expect(rig.received(on: id) == answers)
+    }
+  }
+
   @Test func `a write over a connection notifies the session on the line, and vice versa`() throws {
     var rig = DeviceRig()
     let connected = rig.device.connect(now: rig.now)

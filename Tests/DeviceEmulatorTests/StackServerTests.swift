@@ -127,6 +127,15 @@ import Testing
     #expect(rig.ask("0a 10") == "010a000004")
   }
 
+  @Test func `values of several handles are cut to the MTU`() {
+    var rig = Self.rig(.nimble, mtu: nil)
+    #expect(rig.ask("0e 0e00 0e00") == "0f" + serviceUUID + serviceUUID.prefix(12))
+    #expect(rig.ask("0e 1000 1100 1000") == "0f000000000000")
+    for request in ["0e 1000", "0e 1000 11", "0e 1000 1100 10"] {
+      #expect(rig.ask(request) == "010e000004")
+    }
+  }
+
   @Test(arguments: DeviceProfile.all.map(\.name))
   func `only profiles of stacks have another server on connections`(name: String) throws {
     let profile = try #require(DeviceProfile.named(name))
