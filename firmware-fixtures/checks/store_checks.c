@@ -60,8 +60,8 @@ static void check_full_tables(void) {
   rig_free(rig);
 }
 
-/* More gone notifications than can be remembered. */
-static void check_gone(void) {
+/* A device with more gone notifications than can be remembered. */
+static rig_t *open_with_gone(void) {
   rig_t *rig = open_rig(3);
   char members[64];
   for (unsigned id = 1; id <= NB_GONE_MIN + 3; id++) {
@@ -71,6 +71,16 @@ static void check_gone(void) {
     CHECK(rig->device->counters.gone_forgotten == (id > NB_GONE_MIN ? id - NB_GONE_MIN : 0));
     rig_send(rig, NB_ACK, 0, NULL, 0);
   }
+  return rig;
+}
+
+static void check_gone(void) {
+  static const uint8_t sync[19] = {1, 50};
+  rig_t *rig = open_with_gone();
+  rig_data(rig, NB_CHANNEL_LINK, sync, sizeof sync); /* walks the whole table */
+  rig_free(rig);
+  rig = open_with_gone();
+  char members[64];
   CHECK(rig->device->store.gone_used == NB_GONE_MIN && rig->config.gone[NB_GONE_MIN - 1].id == NB_GONE_MIN + 3);
   /* The last of the table first, because no entry behind it moves; then the others. */
   snprintf(members, sizeof members, ",\"id\":%u,\"ev\":\"r\"", NB_GONE_MIN + 3);
