@@ -4,9 +4,13 @@ import os
 import sys
 
 from notibot import exporter
-from notibot._program import program
+from notibot._program import NotibotError, program
 
 if sys.argv[1:2] == ["labgrid-export"]:
     exporter.main(sys.argv[2:])
 else:
-    os.execv(program(), ["notibot", *sys.argv[1:]])
+    try:
+        os.execv(program(), ["notibot", *sys.argv[1:]])
+    except (NotibotError, OSError) as error:
+        print(f"notibot: {error}", file=sys.stderr)
+        sys.exit(getattr(error, "code", 18))

@@ -64,9 +64,9 @@ class Console(_program.Closing):
         self._waiting: collections.deque[Line] = collections.deque()
         try:
             # Raises if the port cannot be opened.
-            while next(self._stream)["event"] != "opened":
+            while self._stream.first()["event"] != "opened":
                 pass
-        except (StopIteration, _program.NotibotError):
+        except BaseException:
             self.close()
             raise
 
@@ -90,12 +90,8 @@ class Events(_program.Closing):
 
     def __init__(self, *arguments: str, timeout: float | None):
         self._stream = _program.Stream(*arguments, timeout=timeout)
-        try:
-            # The first one is printed when the device has accepted the subscription.
-            self._first: dict[str, Any] | None = next(self._stream)
-        except (StopIteration, _program.NotibotError):
-            self.close()
-            raise
+        # The first one is printed when the device has accepted the subscription.
+        self._first: dict[str, Any] | None = self._stream.first()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self
@@ -120,7 +116,7 @@ class Board:
         self.port = port
         # The control socket of an emulator at the port.
         self.control = control
-        self._place = ["--port", port] + ([] if baud is None else ["--baud", str(baud)])
+        self._place = [f"--port={port}"] + ([] if baud is None else [f"--baud={baud}"])
 
     def __repr__(self) -> str:
         return f"Board({self.port!r})"
@@ -150,7 +146,7 @@ class Board:
                 output = _program.run(*send, input=line, allowed=(0, 15))
         except _program.NotibotError as error:
             raise _program.NotibotError(str(error).replace("line 1 ", "this ", 1), error.code) from None
-        answer: dict[str, Any] = json.loads(output or "{}")
+        answer = _program.parsed(output or "{}", _program.program())
         if answer.get("result") != "accepted":
             raise _program.NotibotError(answer.get("reason", "refused"), 15)
         return Sent(cut=tuple(answer.get("cutMembers", ())), replaced=replaced)
@@ -182,7 +178,7 @@ class Board:
         The port is open when this returns, and until the `with` ends; if `reset`, the board is
         restarted then. `timeout` is the longest wait for the next line, in seconds; None: no limit.
         """
-        options = [] if seconds is None else ["--timeout", str(seconds)]
+        options = [] if seconds is None else [f"--timeout={seconds}"]
         options += ["--reset"] if reset else []
         return Console("monitor", *self._place, "--json", "--no-fail-on-crash", *options, timeout=timeout)
 
@@ -197,9 +193,9 @@ class Board:
     ) -> SuiteReport:
         """Runs the conformance suite, within so many seconds. Failed cases are in the report; they
         raise nothing."""
-        options = ["--quiet", "--repeat", str(repeat), "--json", "-"]
+        options = ["--quiet", f"--repeat={repeat}", "--json", "-"]
         for name, value in (("filter", filter), ("exclude", exclude), ("seed", seed), ("control", self.control)):
             if value is not None:
-                options += [f"--{name}", str(value)]
+                options.append(f"--{name}={value}")
         with self._use(alone=True):
             return SuiteReport(_program.document("test", *self._place, *options, allowed=(0, 1), timeout=timeout))

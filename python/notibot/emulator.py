@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import socket
+import subprocess
 import tempfile
 from typing import Any
 
@@ -36,21 +38,18 @@ class Emulator(Board, _program.Closing):
     """
 
     def __init__(self, profile: str = "default", *options: str):
-        self._folder = tempfile.TemporaryDirectory(prefix="notibot-")
-        link, control = (os.path.join(self._folder.name, name) for name in ("port", "control"))
-        arguments = ["--profile", profile, "--link", link, "--control", control, "--json", *options]
-        self._stream = _program.Stream("emulate", *arguments)
-        try:
-            started = next(self._stream)
-        except (StopIteration, _program.NotibotError):
-            self.close()
-            raise
-        super().__init__(started["port"], control=control)
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="notibot-"))
+            link, control = (os.path.join(folder, name) for name in ("port", "control"))
+            arguments = ["--link", link, "--control", control, "--json", "--until-eof", *options]
+            stream = _program.Stream("emulate", f"--profile={profile}", *arguments, stdin=subprocess.PIPE)
+            stack.callback(stream.close)
+            super().__init__(stream.first()["port"], control=control)
+            self._opened = stack.pop_all()
 
     def close(self) -> None:
         """Ends the emulator. A second call does nothing."""
-        self._stream.close()
-        self._folder.cleanup()
+        self._opened.close()
 
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """A command of `notibot control`. Raises NotibotError with code 15 if it is refused."""
@@ -61,13 +60,18 @@ class Emulator(Board, _program.Closing):
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(ANSWER_SECONDS)
                 connection.connect(path)
-                connection.sendall(json.dumps({"command": command, **device, **arguments}).encode() + b"\n")
-                with connection.makefile(encoding="utf-8") as answers:
-                    answer: dict[str, Any] = json.loads(answers.readline())
+                line = json.dumps({"command": command, **device, **arguments}, ensure_ascii=False)
+                with contextlib.suppress(BrokenPipeError):
+                    # It does not read on if the line is too long, but says so.
+                    connection.sendall(line.encode(errors="replace") + b"\n")
+                answered = _program.Lines(connection).next(ANSWER_SECONDS)
         except TimeoutError as error:
             raise _program.NotibotError("the emulator did not answer in time", 13) from error
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise _program.NotibotError(f"the emulator has ended: {error}", 14) from error
+        if not answered:
+            raise _program.NotibotError("the emulator has ended", 14)
+        answer = _program.parsed(answered, path)
         if not answer["ok"]:
             raise _program.NotibotError(answer.get("error", "refused"), 15)
         return answer

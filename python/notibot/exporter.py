@@ -7,6 +7,7 @@ import argparse
 import collections
 import json
 import re
+import shlex
 import socket
 from typing import Any
 
@@ -42,7 +43,7 @@ def text(ports: list[dict[str, Any]], *, exporter: str, speed: int) -> str:
         tags = "board=notibot" + (f" chip={chip}" if chip else "")
         places += [
             f"## labgrid-client -p {name} create\n",
-            f"## labgrid-client -p {name} add-match '{exporter}/{name}/*'\n",
+            f"## labgrid-client -p {name} add-match {shlex.quote(f'{exporter}/{name}/*')}\n",
             f"## labgrid-client -p {name} set-tags {tags}\n",
         ]
     return "".join([*resources, *places])

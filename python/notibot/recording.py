@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import re
 import threading
 from collections.abc import Iterator
 
 from notibot import _program
 from notibot.board import Board, Console
 from notibot.emulator import Emulator
-from notibot.shared import Connection
+from notibot.shared import Connection, serve
 
 # How long a board may take to open a session when the recording begins; it may restart then.
 SESSION_SECONDS = 5.0
+# Ports that another program holds, or that have no console.
+UNSHARED = ("share:", "att:", "ble:")
 
 
 def printable(text: str) -> str:
@@ -22,6 +24,16 @@ def printable(text: str) -> str:
     return "".join(
         mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
     )
+
+
+def shown(line: str) -> str:
+    """A printable line, which is no command of a GitHub workflow."""
+    line = printable(line)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        line = re.sub(r"^([\s\u034f\u115f\u1160\u3164\uffa0\ufe00-\ufe0f]*:):", r"\1\\x3A", line).replace(
+            "##[", r"##\x5B"
+        )
+    return line
 
 
 class Recorded(Board):
@@ -48,10 +60,11 @@ class Recorded(Board):
 
     def record(self) -> None:
         """Raises NotibotError if the port cannot be opened."""
+        if self._port.startswith(UNSHARED):
+            self._received("(not recorded: notibot share cannot hold this port)")
+            return
         with contextlib.ExitStack() as stack:
-            path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="notibot-")), "share")
-            server = stack.enter_context(_program.Stream("share", *self._place, "--socket", path, "--json"))
-            next(server)
+            path, server = serve(stack, self._place)
             try:
                 with contextlib.closing(Connection(path, SESSION_SECONDS)) as connection:
                     connection.ask("count")

@@ -1,7 +1,13 @@
 """The package on real emulators. Run by scripts/dev package-test, with the wheel installed."""
 
+import concurrent.futures
+import math
+import os
 import pathlib
+import pickle
 import re
+import signal
+import socket
 import subprocess
 import sys
 
@@ -42,7 +48,7 @@ def test_what_happens_after_the_subscription_is_an_event(notibot_emulator):
 @pytest.mark.parametrize("shares", [False, True])
 def test_an_event_that_does_not_come_is_an_error(notibot_emulator, shares):
     with notibot.SharedBoard(notibot_emulator.port) if shares else notibot_emulator as board:
-        with board.events(timeout=0.5) as events:
+        with board.events(timeout=3) as events:
             assert next(events)["event"] == "count"
             with pytest.raises(notibot.NotibotError) as raised:
                 next(events)
@@ -94,6 +100,31 @@ def test_a_shared_board_that_does_not_answer_is_an_error(notibot_emulator):
         assert board.port.startswith("share:")
 
 
+def test_a_shared_board_answers_after_a_time_out(notibot_emulator):
+    with notibot.SharedBoard(notibot_emulator.port, seconds=1) as board, board.events(timeout=0.2) as events:
+        assert next(events)["event"] == "count"
+        notibot_emulator.ask("stall")
+        for call in (board.count, lambda: next(events)):
+            with pytest.raises(notibot.NotibotError) as raised:
+                call()
+            assert raised.value.code == 13
+        notibot_emulator.ask("resume")
+        notibot_emulator.dismiss(board.send("Build", "late") and 1)
+        assert board.count() == 0
+        assert next(events)["event"] == "count"
+
+
+def test_threads_share_a_board(notibot_emulator):
+    with notibot.SharedBoard(notibot_emulator.port) as board, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: board.count(), range(40))) == [0] * 40
+
+
+def test_a_board_that_is_shared_already_is_used_by_its_socket(notibot_emulator):
+    with notibot.SharedBoard(notibot_emulator.port) as first, notibot.SharedBoard(first.port) as second:
+        second.send("Build", "Done")
+        assert first.count() == second.count() == 1 and first.port == second.port
+
+
 def test_the_refusal_of_a_shared_board_is_an_error(notibot_emulator):
     with notibot.SharedBoard(notibot_emulator.port) as board:
         with pytest.raises(notibot.NotibotError) as raised:
@@ -130,6 +161,94 @@ def test_a_missing_port_is_an_error():
     with pytest.raises(notibot.NotibotError) as raised:
         notibot.Board("/dev/no-such-port").count()
     assert raised.value.code == 10
+
+
+def test_an_error_can_be_pickled():
+    error = pickle.loads(pickle.dumps(notibot.NotibotError("no such port", 10)))
+    assert (str(error), error.code, error.kind) == ("no such port", 10, "no board")
+
+
+@pytest.mark.parametrize("name", ["events", "console"])
+def test_a_program_that_is_killed_is_an_error(notibot_emulator, name):
+    with getattr(notibot_emulator, name)() as lines:
+        os.kill(lines._stream.pid, signal.SIGKILL)
+        with pytest.raises(notibot.NotibotError, match="was ended by signal 9") as raised:
+            list(lines)
+    assert raised.value.code == 18
+    with pytest.raises(notibot.NotibotError, match="was closed"):
+        next(lines)
+
+
+@pytest.mark.parametrize("text", [None, "", "kill -SEGV $$", "echo hello"])
+def test_a_program_that_is_none_is_an_error(tmp_path, monkeypatch, text):
+    script = tmp_path / "program"
+    if text is not None:
+        script.write_text(f"#!/bin/sh\n{text}\n")
+        script.chmod(0o755)
+    monkeypatch.setenv("NOTIBOT", str(script))
+    board = notibot.Board("auto")
+    for call in (board.count, board.events, board.console, notibot.Emulator, notibot.SharedBoard):
+        with pytest.raises(notibot.NotibotError) as raised:
+            call()
+        assert raised.value.code == 18
+
+
+def test_a_file_that_is_no_program_is_an_error(tmp_path, monkeypatch):
+    (tmp_path / "program").write_bytes(b"\0\1")
+    (tmp_path / "program").chmod(0o755)
+    monkeypatch.setenv("NOTIBOT", str(tmp_path / "program"))
+    with pytest.raises(notibot.NotibotError, match="cannot run"):
+        notibot.Board().count()
+    done = subprocess.run([sys.executable, "-m", "notibot"], capture_output=True, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (18, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda board: board.events(timeout=-1),
+        lambda board: board.console(timeout=math.nan),
+        lambda board: board.run_suite(timeout=math.nan),
+        lambda board: notibot.SharedBoard(board.port, seconds=-1),
+        lambda board: notibot.Board("a\0b").count(),
+        lambda board: notibot.Board("a\ud800").count(),
+        lambda board: board.console(seconds=0),
+        lambda board: board.run_suite(filter="-x"),
+        lambda board: board.run_suite(repeat=0),
+        lambda board: board.flash(),
+    ],
+)
+def test_a_wrong_argument_is_an_error_with_its_cause(notibot_emulator, call):
+    with pytest.raises(notibot.NotibotError) as raised:
+        call(notibot_emulator)
+    assert raised.value.code == 2
+    assert re.search("time-out|U\\+0000|--timeout must|no case|--repeat|Missing", str(raised.value))
+    # The port is free.
+    assert notibot_emulator.count() == 0
+
+
+def test_a_time_out_can_be_infinite(notibot_emulator):
+    with notibot_emulator.events(timeout=math.inf) as events:
+        assert next(events)["event"] == "count"
+    assert notibot_emulator.run_suite(filter="^FRM-11/", timeout=1e300).passed
+
+
+def test_a_console_line_that_is_too_long_is_refused(notibot_emulator):
+    with pytest.raises(notibot.NotibotError, match="longer than") as raised:
+        notibot_emulator.log("x" * 100_000)
+    assert raised.value.code == 15
+
+
+def test_an_emulator_ends_with_its_process():
+    text = "import notibot, signal; e = notibot.Emulator(); print(e.control, flush=True); signal.pause()"
+    with (
+        subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as process,
+        socket.socket(socket.AF_UNIX) as control,
+    ):
+        control.settimeout(60)
+        control.connect(process.stdout.readline().strip())
+        process.kill()
+        assert control.recv(1) == b""
 
 
 def test_a_refused_control_command_is_an_error(notibot_emulator):

@@ -104,7 +104,96 @@ def test_the_suite_uses_each_board(pytester, ports):
     pytester.runpytest(*options(ports), *arguments).assert_outcomes(passed=2)
     cases = xml.etree.ElementTree.parse(pytester.path / "report.xml").iter("testcase")
     assert len({case.get("classname") for case in cases}) == 2
-    pytester.runpytest(*options(ports), *arguments, "-n", "2").assert_outcomes(passed=1)
+    pytester.runpytest(*options(ports), *arguments, "-n", "2").assert_outcomes(passed=2)
+
+
+def test_each_board_is_judged_whatever_worker_tests_it(pytester, ports, monkeypatch):
+    script = pytester.path / "program"
+    script.write_text(f"""#!/bin/sh
+case "$*" in
+"test --list "*) ;;
+test*--port={ports[1]}\\ *) exec {notibot.program()} test --port /dev/no-such-port --quiet --json - ;;
+esac
+exec {notibot.program()} "$@"
+""")
+    script.chmod(0o755)
+    monkeypatch.setenv("NOTIBOT", str(script))
+    result = pytester.runpytest_subprocess(
+        *options(ports), "--notibot-suite", "--notibot-filter", "^FRM-1[01]/", "-n", "2"
+    )
+    found = result.parseoutcomes()
+    assert found["errors"] >= 1 and found["passed"] == found["errors"] + found.get("skipped", 0)
+
+
+def test_the_numbers_of_a_selection_are_right(pytester):
+    pytester.makepyfile("def test_other(): pass")
+    arguments = ["--notibot-suite", "--notibot-filter", "^FRM-1[01]/", "-k", "echo"]
+    result = pytester.runpytest(*arguments)
+    found = result.parseoutcomes()
+    total = found["passed"] + found["deselected"]
+    result.stdout.fnmatch_lines([f"collected {total} items / {total - 1} deselected / 1 selected"])
+
+
+@pytest.mark.parametrize("marker", ["rule='NTF-10', board=2", "'NTF-10'", "boards='2'", "boards=0", "rule=1"])
+def test_a_marker_that_means_nothing_is_a_usage_error(pytester, marker):
+    pytester.makepyfile(f"""
+        import pytest
+
+        @pytest.mark.notibot({marker})
+        def test_one():
+            pass
+    """)
+    result = pytester.runpytest("--strict-markers")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *marker notibot*"])
+
+
+def test_a_failed_setup_has_the_console_and_no_workflow_command(pytester, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    pytester.makepyfile(r"""
+        import pytest
+
+        @pytest.fixture
+        def ready(notibot_board):
+            notibot_board.log("x\n::error title=a::b")
+            notibot_board.count()
+            raise RuntimeError("not ready")
+
+        def test_one(ready):
+            pass
+    """)
+    result = pytester.runpytest("--junit-xml", "report.xml")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*Notibot console*", ":\\x3Aerror title=a::b"])
+    result.stdout.no_re_match_line(r"\s*::")
+    assert "x3Aerror" in (pytester.path / "report.xml").read_text()
+
+
+def test_a_cancelled_run_ends_its_emulator(pytester):
+    pytester.makepyfile("""
+        import os
+        import signal
+
+        def test_one(notibot_board):
+            print("port", notibot_board.port, flush=True)
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+    """)
+    result = pytester.runpytest_subprocess("-s")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    port = next(line for line in result.outlines if "port " in line).split()[-1]
+    assert not os.path.lexists(os.path.dirname(port))
+
+
+def test_a_board_at_a_socket_is_used_and_not_recorded(pytester, ports):
+    pytester.makepyfile("""
+        def test_one(notibot_board):
+            assert notibot_board.count() < 0
+    """)
+    with notibot.SharedBoard(ports[0]) as board:
+        result = pytester.runpytest(*options([board.port]))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E * assert 0 < 0", "(not recorded: *)"])
 
 
 def test_more_workers_than_boards_are_a_usage_error(pytester, ports):
