@@ -249,8 +249,8 @@ struct RotLife {
       guard outcome.file != nil else { throw Failure(.testFailed, "refused without corruption: \(error)") }
       switch error.code {
       case .corrupt, .inputOutput: break
-      case .missing, .directoryMissing, .helperIsOther, .displaced, .locked, .permissionDenied, .readOnly,
-        .diskFull, .notAnOutbox, .tooNew, .closed:
+      case .missing, .directoryMissing, .badPath, .helperIsOther, .helperDenied, .displaced, .locked,
+        .permissionDenied, .readOnly, .diskFull, .notAnOutbox, .tooNew, .closed:
         throw Failure(.testFailed, "refused, but not as damaged: \(error)")
       }
       guard RotDisk.File.allCases.map({ disk.bytes(of: $0) }) == before else {

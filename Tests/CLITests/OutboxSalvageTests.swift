@@ -83,6 +83,23 @@ import Testing
     #expect(first["lvl"] == 3)
   }
 
+  @Test func `a file that is certainly no outbox is refused, and one with a damaged header is salvaged`()
+    async throws
+  {
+    _ = try directory.write(String(repeating: "Dear Jane, ", count: 1000), to: "text")
+    for action in ["salvage", "list"] {
+      let ending = try await run("outbox", action, "--file", directory.file("text"))
+      #expect(ending.status == .exited(2) && ending.output == "", "\(ending.errors)")
+      #expect(ending.errors.contains("not an outbox file"), "\(ending.errors)")
+    }
+    try makeOutbox()
+    var bytes = try contents()
+    bytes.replaceSubrange(0..<100, with: Data(repeating: 0xFF, count: 100))
+    try bytes.write(to: URL(fileURLWithPath: file))
+    let ending = try await Program(["outbox", "salvage", file]).ending()
+    #expect(ending.lines.count == 3, "\(ending.errors)")
+  }
+
   @Test func `an empty file is refused with a hint`() async throws {
     _ = try directory.write("", to: "outbox")
     let ending = try await Program(

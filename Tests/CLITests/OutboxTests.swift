@@ -74,6 +74,23 @@ import Testing
     #expect(ending.lines.allSatisfy { $0.contains("critical") || $0.hasPrefix("NUMBER") })
   }
 
+  @Test func `list cuts its longest cells to the width`() async throws {
+    let journal = try Journal(path: file, access: .forwarding)
+    let content = DisplayNotification(
+      app: String(repeating: "a", count: 100), title: String(repeating: "t", count: 4000), text: "",
+      timestamp: 1_700_000_000)
+    try journal.apply([.put(OutboxEntry(number: OutboxNumber(rawValue: 1), content: content))])
+    journal.close()
+    func list(_ columns: String?) async throws -> [String] {
+      let environment = columns.map { ["COLUMNS": $0] } ?? [:]
+      return try await Program(["outbox", "--file", file, "list"], environment: environment).ending().lines
+    }
+    let lines = try await list("80")
+    #expect(lines.count == 2 && lines[1].contains("aaaa…") && lines[1].contains("tttt…"), "\(lines)")
+    #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+    #expect(try await list(nil)[1].contains(content.title))
+  }
+
   @Test func `list as JSON has all of each`() async throws {
     try makeOutbox()
     let document = try JSON(parsing: try await outbox("list", "--json").output)
@@ -159,7 +176,8 @@ import Testing
   @Test func `an unknown number changes nothing at all`() async throws {
     try makeOutbox()
     expectRefusal(
-      try await outbox("drop", "1", "99"), 2, with: "no notification 99", "nothing was changed", "outbox list"
+      try await outbox("drop", "1", "99"), 2, with: "no notification 99", "nothing was changed",
+      "notibot outbox --file FILE list"
     )
     #expect(try states().count == 8)
   }

@@ -28,6 +28,26 @@ import Testing
     #expect(code == .directoryMissing)
   }
 
+  @Test(arguments: accesses) func `a path that can lead to no file has the system's reason`(
+    access: Journal.Access
+  ) throws {
+    #expect(
+      symlink(folder.file("b"), folder.file("a")) == 0 && symlink(folder.file("a"), folder.file("b")) == 0)
+    try Data().write(to: URL(fileURLWithPath: folder.file("c")))
+    let long = String(repeating: "x", count: 300)
+    for (name, reason) in [
+      ("a", "its symbolic links form a loop"), ("c/outbox", "a part of its path is not a folder"),
+      (long, "its path is too long"),
+    ] {
+      do {
+        _ = try Journal(path: folder.file(name), access: access)
+        Issue.record("\(name) was opened")
+      } catch {
+        #expect(error.kind == .usage && error.reason == reason && error.hint == "check the path")
+      }
+    }
+  }
+
   @Test(arguments: accesses) func `a folder and a device are not an outbox`(access: Journal.Access) throws {
     for path in [folder.path, "/dev/null"] {
       #expect(journalErrorCode { _ = try Journal(path: path, access: access) } == .notAnOutbox)
@@ -44,6 +64,7 @@ import Testing
     try other.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(code(access) == .notAnOutbox)
+    #expect(journalErrorCode { _ = try JournalSalvage(path: path) } == .notAnOutbox)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
   }
 
@@ -51,6 +72,7 @@ import Testing
     let text = Data(String(repeating: "Dear Jane, ", count: 1000).utf8)
     try text.write(to: URL(fileURLWithPath: path))
     #expect(code(access) == .notAnOutbox)
+    #expect(journalErrorCode { _ = try JournalSalvage(path: path) } == .notAnOutbox)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
   }
 
@@ -104,7 +126,8 @@ import Testing
 
   @Test func `a message is one line, with the file and a remedy`() throws {
     let codes: [JournalError.Code] = [
-      .missing, .directoryMissing, .helperIsOther("x.lock"), .displaced("it has 2 names", isSaved: true),
+      .missing, .directoryMissing, .badPath, .helperIsOther("x.lock"), .helperDenied("x-wal"),
+      .displaced("it has 2 names", isSaved: true),
       .displaced("it was deleted", isSaved: false), .locked(pid: 4711), .locked(pid: nil),
       .permissionDenied, .readOnly,
       .diskFull,
@@ -124,7 +147,7 @@ import Testing
 
   @Test(arguments: [
     (JournalError.Code.locked(pid: nil), FailureKind.portBusy), (.permissionDenied, .noPermission),
-    (.readOnly, .noPermission),
+    (.readOnly, .noPermission), (.helperDenied("o-wal"), .noPermission),
   ])
   func `what could be written when it was opened has another kind of problem`(
     code: JournalError.Code, kind: FailureKind

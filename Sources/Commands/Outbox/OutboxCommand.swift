@@ -38,7 +38,7 @@ struct OutboxCommand: ParsableCommand {
     completion: .file())
   var namedFile: String?
 
-  @Flag(help: "Print one JSON document.")
+  @Flag(help: "Print one JSON document; 'salvage' always prints NDJSON.")
   var json = false
 
   @Flag(help: "With stats: check the whole file for damage.")
@@ -99,7 +99,7 @@ struct OutboxCommand: ParsableCommand {
     } else if listing.notifications.isEmpty {
       Output.note("notibot: the outbox is empty")
     } else {
-      Output.data(listing.text)
+      Output.data(listing.text(columns: HelpLayout.givenColumns()))
     }
   }
 

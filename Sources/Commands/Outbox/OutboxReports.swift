@@ -39,8 +39,8 @@ struct OutboxListing: Encodable {
     notifications = entries.map(Item.init)
   }
 
-  /// As text: a table.
-  var text: String {
+  /// As text: a table, whose longest cells are cut to its width.
+  func text(columns: Int?) -> String {
     let rows =
       [["NUMBER", "STATE", "LEVEL", "AGE", "APP", "TITLE", "REASON"]]
       + notifications.map { item in
@@ -50,7 +50,7 @@ struct OutboxListing: Encodable {
           item.reason ?? "",
         ].map { $0.printable }
       }
-    return Table.text(rows)
+    return Table.text(rows, columns: columns)
   }
 
   /// The age in the largest unit that is not 0; a dash for times in the future.

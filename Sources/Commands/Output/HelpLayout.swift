@@ -7,11 +7,16 @@ enum HelpLayout {
   /// More than any line has, so that the parser does not wrap.
   static let unwrapped = 100_000
 
-  /// The width of standard output: COLUMNS, else that of the terminal, else 80.
+  /// The width of standard output for help: COLUMNS, else that of the terminal, else 80.
   static func columns(environment: [String: String] = ProcessInfo.processInfo.environment) -> Int {
+    givenColumns(environment: environment) ?? 80
+  }
+
+  /// COLUMNS, else the width of the terminal; nil for a pipe or a file.
+  static func givenColumns(environment: [String: String] = ProcessInfo.processInfo.environment) -> Int? {
     if let given = environment["COLUMNS"].flatMap({ Int($0) }), given > 0 { return max(30, given) }
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return max(30, Int(size.ws_col))
   }
 

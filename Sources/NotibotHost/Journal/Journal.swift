@@ -19,7 +19,7 @@ package final class Journal: Sendable {
     case forwarding
     /// Changing it by hand: it must exist, and no process can be sending from it.
     case maintaining
-    /// Reading it, also while another process sends from it.
+    /// Reading it as it is at the opening, also while another process sends from it.
     case reading
   }
 
@@ -288,10 +288,8 @@ extension JournalError {
   fileprivate var leavesJournalUsable: Bool {
     switch code {
     case .diskFull, .locked, .readOnly: true
-    case .missing, .directoryMissing, .helperIsOther, .displaced, .permissionDenied, .notAnOutbox, .tooNew,
-      .corrupt,
-      .inputOutput,
-      .closed:
+    case .missing, .directoryMissing, .badPath, .helperIsOther, .helperDenied, .displaced, .permissionDenied,
+      .notAnOutbox, .tooNew, .corrupt, .inputOutput, .closed:
       false
     }
   }

@@ -62,7 +62,8 @@ extension JournalError.Code {
   /// nil: neither the path, nor the user's rights, nor want of room.
   fileprivate init?(errno number: Int32) {
     switch number {
-    case ENOENT, ENOTDIR, ELOOP: self = .directoryMissing
+    case ENOENT: self = .directoryMissing
+    case ENOTDIR, ELOOP, ENAMETOOLONG: self = .badPath
     case EACCES, EPERM: self = .permissionDenied
     case EROFS: self = .readOnly
     case ENOSPC, EDQUOT: self = .diskFull
@@ -94,6 +95,9 @@ extension JournalError.Cause {
     case EMFILE: ("this process has too many open files", "raise the limit (see: ulimit -n), \(again)")
     case ENFILE: ("the computer has too many open files", "stop other programs, \(again)")
     case ENOMEM: ("there is not enough memory", "stop other programs, \(again)")
+    case ENOTDIR: ("a part of its path is not a folder", "check the path")
+    case ELOOP: ("its symbolic links form a loop", "check the path")
+    case ENAMETOOLONG: ("its path is too long", "check the path")
     case EIO: ("the disk cannot read or write it", "check the disk and its file system")
     case ENXIO, ENODEV: ("its disk is gone", "connect the disk, \(again)")
     case ESTALE: ("its network file system has lost it", "mount the file system again, \(again)")

@@ -12,9 +12,13 @@ package struct JournalError: Error, Hashable, Sendable {
     case missing
     /// Its folder does not exist.
     case directoryMissing
+    /// The path can lead to no file, for the reason of the underlying error.
+    case badPath
     /// The file next to it that locks it or is SQLite's, at this path, is a link or another file:
     /// writing to it would destroy it.
     case helperIsOther(String)
+    /// The user is not permitted to use the file next to it at this path, which is SQLite's.
+    case helperDenied(String)
     /// Its files are no longer the ones that this process opened, or no longer as it left them; the
     /// text says which. `isSaved`: the file has all that was committed, under whatever name.
     case displaced(String, isSaved: Bool)
@@ -77,10 +81,10 @@ extension JournalError: ClassifiedError {
 
   package var kind: FailureKind {
     switch code {
-    case .missing, .directoryMissing, .notAnOutbox, .tooNew: .usage
+    case .missing, .directoryMissing, .badPath, .notAnOutbox, .tooNew: .usage
     // One that could be written when it was opened has a problem of another kind.
     case .locked: wasOpen ? .unfitEnvironment : .portBusy
-    case .permissionDenied, .readOnly: wasOpen ? .unfitEnvironment : .noPermission
+    case .permissionDenied, .helperDenied, .readOnly: wasOpen ? .unfitEnvironment : .noPermission
     case .diskFull, .corrupt, .inputOutput, .helperIsOther, .displaced, .closed: .unfitEnvironment
     }
   }
@@ -95,7 +99,9 @@ extension JournalError: ClassifiedError {
     switch code {
     case .missing: "no such file"
     case .directoryMissing: "its folder does not exist"
+    case .badPath: underlying?.words?.reason ?? "it is not a path"
     case .helperIsOther(let lock): "its file \(shown(lock)) is a link or another file"
+    case .helperDenied(let path): "no permission for its file \(shown(path))"
     case .displaced(let text, _): shown(text)
     case .locked(.some(let pid)) where pid == getpid(): "already in use by this process"
     case .locked(.some(let pid)): "in use by process \(pid)"
@@ -115,9 +121,11 @@ extension JournalError: ClassifiedError {
   /// One line: the action for the user. Safe to print.
   package var hint: String {
     switch code {
-    case .missing: "check the path"
+    case .missing, .badPath: "check the path"
     case .directoryMissing: "create the folder first, or choose another path"
     case .helperIsOther: "move it away, or choose another name for the outbox"
+    case .helperDenied(let file):
+      "give it the outbox's owner, as root: chown --reference=\(shown(path)) \(shown(file))"
     case .displaced(_, isSaved: true):
       "it has all notifications reported as queued: give it its one name again, and start again"
     case .displaced(_, isSaved: false):

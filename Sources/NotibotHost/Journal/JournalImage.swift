@@ -1,10 +1,11 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 
 /// A database as its last commit left it: the pages of the file, overlaid with those of the log.
 /// Its header is that of one without a log.
-struct JournalImage {
-  var bytes: [UInt8]
+struct JournalImage: Equatable {
+  private(set) var bytes: [UInt8]
   let pageBytes: Int
 
   /// Source: sqlite.org/fileformat2.html, sections 1.3 and 4.4.
@@ -37,20 +38,22 @@ struct JournalImage {
     }
   }
 
-  /// Runs `body` with a database in memory that has this content and cannot be changed.
-  func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    try bytes.withUnsafeBytes { buffer in
-      let queue = try DatabaseQueue()
-      defer { try? queue.close() }
-      return try queue.inDatabase { database in
-        let result = sqlite3_deserialize(
-          database.sqliteConnection, "main",
-          UnsafeMutablePointer(mutating: buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)),
-          sqlite3_int64(buffer.count), sqlite3_int64(buffer.count), UInt32(SQLITE_DESERIALIZE_READONLY))
-        guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
-        return try body(database)
+  /// A database in memory that has this content and cannot be changed.
+  func database() throws -> DatabaseQueue {
+    let queue = try DatabaseQueue()
+    try queue.inDatabase { database in
+      guard let copy = sqlite3_malloc64(UInt64(max(1, bytes.count))) else {
+        throw DatabaseError(resultCode: .SQLITE_NOMEM)
       }
+      bytes.withUnsafeBytes { if let start = $0.baseAddress { memcpy(copy, start, $0.count) } }
+      // SQLite frees the copy, also if this fails.
+      let result = sqlite3_deserialize(
+        database.sqliteConnection, "main", copy.assumingMemoryBound(to: UInt8.self),
+        sqlite3_int64(bytes.count), sqlite3_int64(bytes.count),
+        UInt32(SQLITE_DESERIALIZE_READONLY | SQLITE_DESERIALIZE_FREEONCLOSE))
+      guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
     }
+    return queue
   }
 }
 

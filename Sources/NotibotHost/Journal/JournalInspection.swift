@@ -10,13 +10,14 @@ enum JournalInspection {
   ///   - path: as the user named it.
   ///   - corrects: whether to correct a bit in the log's last transaction that a torn write can
   ///     explain as well. The caller has the lock.
-  ///   - isBusy: whether another process may be changing the files. In that case only SQLite reads
-  ///     them, row by row.
+  ///   - isBusy: whether another process may be changing the files. If they look corrupt for too
+  ///     long, only SQLite reads them then, row by row.
   static func check(
     file: String, path: String, corrects: Bool = false, unless isBusy: () -> Bool = { false }
   ) throws(JournalError) -> Finding {
     var last: JournalBytes?
     var corrects = corrects
+    let end = ContinuousClock.now + .seconds(JournalOpening.busyLimitSeconds)
     while true {
       let files: JournalBytes
       do throws(JournalError) {
@@ -28,7 +29,10 @@ enum JournalInspection {
       }
       let finding = inspect(files)
       guard case .damaged(let text) = finding else { return finding }
-      if isBusy() { return .undecided }
+      if isBusy() {
+        if ContinuousClock.now < end { continue }
+        return .undecided
+      }
       if corrects, let bit = ambiguousBit(of: files) {
         corrects = false
         try files.flip(bit, inLogOf: file, named: path)
@@ -55,15 +59,19 @@ enum JournalInspection {
     /// A database without tables and without an owner.
     case unused
     /// All checks passed; what it holds.
-    case sound(JournalSnapshot)
-    /// Not an outbox, or of an unknown version, or with a rollback journal: left to SQLite.
+    case sound(JournalSnapshot, JournalImage)
+    /// Not an outbox.
+    case foreign
+    /// Written by a later version of this program.
+    case tooNew(version: Int)
+    /// With a rollback journal, or changing all the time: left to SQLite.
     case undecided
     /// Corrupt; the text is the finding.
     case damaged(String)
 
     /// What a sound one holds.
     var snapshot: JournalSnapshot? {
-      if case .sound(let snapshot) = self { snapshot } else { nil }
+      if case .sound(let snapshot, _) = self { snapshot } else { nil }
     }
   }
 
@@ -79,7 +87,7 @@ enum JournalInspection {
     }
     let header = JournalFileHeader(files.database)
     switch header.likeness {
-    case .foreign: return .undecided
+    case .foreign: return .foreign
     case .damagedOutbox: return .damaged("its header has wrong bits")
     case .outbox, .unowned: break
     }
@@ -95,27 +103,29 @@ enum JournalInspection {
 
   private static func inspect(_ image: JournalImage) -> Finding {
     do {
-      return try image.withDatabase { database in
+      let queue = try image.database()
+      defer { try? queue.close() }
+      return try queue.inDatabase { database in
         try database.execute(sql: "PRAGMA cell_size_check = ON")
-        return try inspect(database)
+        return try inspect(database, of: image)
       }
     } catch {
       return .damaged(JournalError(error, path: "", operation: "open").seen)
     }
   }
 
-  private static func inspect(_ database: Database) throws -> Finding {
+  private static func inspect(_ database: Database, of image: JournalImage) throws -> Finding {
     switch try JournalSchema.identity(of: database) {
     case .empty: return .unused
     case .foreign:
       let application = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
       return JournalFileHeader.isLikeApplicationID(UInt32(truncatingIfNeeded: application))
-        ? .damaged("its header has wrong bits") : .undecided
+        ? .damaged("its header has wrong bits") : .foreign
     case .outbox(let version):
       if let text = try JournalSchema.contradiction(in: database, version: version) { return .damaged(text) }
-      guard version <= JournalSchema.version else { return .undecided }
+      guard version <= JournalSchema.version else { return .tooNew(version: version) }
       try JournalOpening.checkForDamage(database, .quick)
-      return .sound(try JournalRows.snapshot(of: database))
+      return .sound(try JournalRows.snapshot(of: database), image)
     }
   }
 }

@@ -74,7 +74,7 @@ package enum JournalMaintenance {
     if let unknown = wanted.min() {
       throw Failure(
         .usage, "the outbox has no notification \(unknown.rawValue); nothing was changed",
-        remedy: "list the numbers with: notibot outbox list")
+        remedy: "list the numbers with: notibot outbox --file FILE list")
     }
     return found
   }

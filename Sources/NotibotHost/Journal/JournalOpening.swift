@@ -63,15 +63,24 @@ struct JournalOpening {
       }
       if access != .forwarding { throw JournalError(.missing, path: place.named, operation: "open") }
     case .file:
-      let mode = access == .reading ? R_OK : R_OK | W_OK
-      guard Glibc.access(place.resolved, mode) == 0 else {
+      guard Glibc.access(place.resolved, mode(for: access)) == 0 else {
         throw JournalError(errno: errno, path: place.named, operation: "open")
       }
       guard place.names == 1 else {
         let text = DatabaseFiles.linked(place.names)
         throw JournalError(.displaced(text, isSaved: true), path: place.named, operation: "open")
       }
+      // A reader needs the log only.
+      for suffix in access == .reading ? ["-wal"] : ["-wal", "-shm", "-journal"] {
+        let helper = place.resolved + suffix
+        guard Glibc.access(helper, mode(for: access)) != 0, errno == EACCES else { continue }
+        throw JournalError(.helperDenied(helper), path: place.named, operation: "open")
+      }
     }
+  }
+
+  private static func mode(for access: Journal.Access) -> Int32 {
+    access == .reading ? R_OK : R_OK | W_OK
   }
 
   static func lock(_ place: JournalPath, for access: Journal.Access) throws(JournalError) -> JournalLock? {
@@ -133,7 +142,11 @@ struct JournalOpening {
     switch (finding, sharing) {
     case (.empty, .lockFile): throw failure(.corrupt("it is empty"))
     case (.unused, .lockFile): throw failure(.corrupt("it has no tables"))
-    case (.empty, .exclusive), (.unused, .exclusive), (.sound, _), (.undecided, _), (.damaged, _):
+    case (.tooNew(let version), _): throw failure(.tooNew(version: version))
+    // SQLite would create files next to it.
+    case (.foreign, _) where access == .reading: throw failure(.notAnOutbox)
+    case (.empty, .exclusive), (.unused, .exclusive), (.sound, _), (.foreign, _), (.undecided, _),
+      (.damaged, _):
       return finding
     }
   }
@@ -142,9 +155,12 @@ struct JournalOpening {
 
   /// The open database, known to be an outbox of a version that this program reads.
   ///
-  /// For `forwarding` the run is counted, unless the database was only created for it.
+  /// For `forwarding` the run is counted, unless the database was only created for it. For
+  /// `reading` it is a copy in memory: SQLite would create files next to the database, and fail
+  /// where it cannot.
   func open(_ finding: JournalInspection.Finding, source: UInt32) throws(JournalError) -> DatabaseQueue {
     do {
+      if access == .reading, case .sound(_, let image) = finding { return try image.database() }
       let database = try DatabaseQueue(path: file, configuration: configuration)
       do {
         try database.writeWithoutTransaction { database in
@@ -248,8 +264,13 @@ struct JournalOpening {
   /// The meaning of an SQLite error while opening. SQLite also reports "unable to open" if it
   /// cannot make a file next to it; what the system says to that is the reason.
   private func explained(_ error: any Error) -> JournalError {
-    let result = JournalError(error, path: path, operation: "open")
-    guard result.isUnexplained, sharing == .lockFile, access != .reading else { return result }
+    var result = JournalError(error, path: path, operation: "open")
+    guard result.isUnexplained, sharing == .lockFile else { return result }
+    guard access != .reading else {
+      // The folder was there.
+      result.code = .inputOutput
+      return result
+    }
     let probe = file + ".new"
     let descriptor = Glibc.open(probe, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {

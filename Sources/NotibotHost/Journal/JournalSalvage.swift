@@ -41,11 +41,16 @@ package struct JournalSalvage: Hashable, Sendable {
       }
       file = place.resolved
     }
-    read(try JournalBytes(path: file, named: path, operation: "read"))
+    let finding = read(try JournalBytes(path: file, named: path, operation: "read"))
+    if finding == .foreign, entries.isEmpty, keys.isEmpty, presses.isEmpty, expectedCount == nil {
+      throw JournalError(.notAnOutbox, path: path, operation: "read")
+    }
   }
 
-  private mutating func read(_ files: JournalBytes) {
-    if case .damaged(let text) = JournalInspection.inspect(files) { findings.append(text) }
+  /// Returns what an inspection finds.
+  private mutating func read(_ files: JournalBytes) -> JournalInspection.Finding {
+    let finding = JournalInspection.inspect(files)
+    if case .damaged(let text) = finding { findings.append(text) }
     let (log, frames) = readableFrames(of: JournalLog(files.log), files)
     let pageBytes = Self.pageBytes(of: files.database, log)
     let image = JournalImage(
@@ -55,6 +60,7 @@ package struct JournalSalvage: Hashable, Sendable {
       findings.append("its list of free pages cannot be read: some notifications may be done with already")
     }
     readRows(of: pages.cells(), version: image.bytes.bigEndian(at: 60, as: UInt32.self) ?? 0)
+    return finding
   }
 
   /// If the header of a file is damaged, the page size is that of its log, or SQLite's default.

@@ -86,8 +86,8 @@ package struct PortError: Error, Hashable, Sendable {
   package init(placing path: String, errno number: Int32, operation: String) {
     let code: Code =
       switch number {
-      case ENOENT, ENOTDIR: .badPlace("its folder does not exist")
-      case ELOOP, ENAMETOOLONG, EISDIR: .badPlace(systemText(number))
+      case ENOENT: .badPlace("its folder does not exist")
+      case ENOTDIR, ELOOP, ENAMETOOLONG, EISDIR: .badPlace(systemText(number))
       case EACCES, EPERM, EROFS: .placeRefused(systemText(number))
       default: .system(errno: number)
       }
