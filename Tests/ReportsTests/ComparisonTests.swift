@@ -79,6 +79,12 @@ import Testing
     #expect(try compare([100], [new], name) == verdict)
   }
 
+  @Test func `a figure whose square would overflow is refused`() throws {
+    #expect(throws: ReportDocument.notAReport) { try runs([["aPerSecond": 1e200]]) }
+    let largest = try runs([["aPerSecond": 1e100], ["aPerSecond": -1e100]])
+    #expect(throws: Never.self) { try Comparison(old: largest, new: largest).json() }
+  }
+
   @Test func `one lost notification is a regression`() throws {
     #expect(try compare([0, 0, 0], [1, 1, 1], "lost") == .worse)
     #expect(try compare([0], [1], "doubled") == .worse)

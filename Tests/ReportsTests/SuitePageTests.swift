@@ -118,6 +118,56 @@ import SuiteWire
     #expect(reader.links.isSubset(of: reader.ids))
   }
 
+  @Test func `a report of many boards has at most 1 MB, and names what is left out`() throws {
+    let results = (0..<458).map { index in
+      CaseResult(
+        testCase: Suite.cases[index % Suite.cases.count], outcome: index == 7 ? failed("wrong") : .passed,
+        duration: .milliseconds(5), transcript: [])
+    }
+    let boards = (0..<64).map {
+      Report(
+        rig: "port", port: "/dev/board-\($0)", seed: 1, startedAt: Date(timeIntervalSince1970: 0),
+        duration: .seconds(6), results: results)
+    }
+    let json = try BoardsJSONReport(boards).document()
+    let page = try ReportDocument(parsing: Data(json.utf8)).html
+    #expect(page.utf8.count <= 1_000_000, "\(page.utf8.count)")
+    let reader = try PageReader(document: page)
+    #expect(reader.links.isSubset(of: reader.ids))
+    let failedCase = String(results[7].testCase.id.map { $0.isLetter || $0.isNumber ? $0 : "-" })
+    for index in 0..<64 { #expect(reader.ids.contains("case-\(index)-\(failedCase)")) }
+    #expect(reader.text.contains("Its rules and cases are in the JSON report."))
+  }
+
+  @Test func `a long text is cut, and a page without room for a part says so`() throws {
+    let long = String(repeating: "x", count: 100_000)
+    #expect(try page([failed(long)], text: long, trouble: long).utf8.count < 200_000)
+    let parts = (0..<60).map { HTML.element(.p, [], (0..<10).map { _ in .text(long) } + [.text("\($0)")]) }
+    let document = Page.document(title: long, parts)
+    #expect(document.utf8.count <= 1_000_000)
+    #expect(document.contains("further parts are in the JSON report"))
+  }
+
+  @Test(arguments: [
+    #""errored":9223372036854775807,"failed":1"#,
+    #""errored":4611686018427387904,"failed":4611686018427387904"#,
+    #""errored":-1,"failed":1"#, #""errored":9007199254740993,"failed":1"#,
+    #""differs":9223372036854775807,"errored":1,"failed":1"#,
+  ])
+  func `counts that cannot be added are refused`(counts: String) {
+    let suite = """
+      {"schema":"notibot.conformance","version":1,"rig":"r","port":"p","seed":18446744073709551615,"cases":[],
+      "startedAt":"","seconds":1,"totals":{"cases":1,"run":1,"passed":0,"skipped":0,\(counts)}}
+      """
+    let boards = #"{"schema":"notibot.conformance.boards","version":1,"boards":[\#(suite),\#(suite)]}"#
+    for json in [suite, boards] {
+      #expect(throws: ReportDocument.notAReport) { try ReportDocument(parsing: Data(json.utf8)) }
+      #expect(throws: ReportDocument.notAReport) { try RunSet([Data(json.utf8)]) }
+    }
+    let sound = suite.replacing(counts, with: #""errored":0,"failed":9007199254740992"#)
+    #expect(throws: Never.self) { try ReportDocument(parsing: Data(sound.utf8)) }
+  }
+
   @Test func `a run that crashed is a report with its reason`() throws {
     let reader = try PageReader(document: try page([], trouble: "ended in the middle"))
     #expect(reader.text.contains("The run is incomplete: ended in the middle"))
@@ -140,5 +190,7 @@ import SuiteWire
     #expect(reason(#"{"schema":"notibot.soak","version":1}"#) == "it is not a JSON report of this program")
     #expect(reason(String(repeating: "[", count: 100_000)) == "it is not a JSON report of this program")
     #expect(reason(#"{"schema":"notibot.measure","version":1,"a":[{"bMs":3}]}"#) == nil)
+    let flashed = #"{"schema":"notibot.boards","version":1,"boards":[{"report":{"schema":"a","version":1}}]}"#
+    #expect(reason(flashed) == "the schema of its boards is 'a'")
   }
 }

@@ -152,6 +152,13 @@ final class ReportFile: Sendable {
       remedy: "use one file per report")
   }
 
+  /// - Throws: `Failure` when it would replace a file that the command reads.
+  func checkDiffers(fromInputs paths: [String]) throws(Failure) {
+    guard stream == nil, paths.contains(where: { Self.place($0) == Self.place(path) }) else { return }
+    throw Failure(
+      .usage, "cannot write \(path.printable): it is read as well", remedy: "write to another file")
+  }
+
   /// Writes the report, once: another exit path waits until it is there. If its path fails, the
   /// report is written to a temporary file, stderr names both, and a command that would succeed
   /// ends with 18.

@@ -14,8 +14,8 @@ struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "html", abstract: "Convert a JSON report to one HTML file.",
       discussion: """
-        Reads a report of 'test --json', 'soak --json', 'bench --json' or scripts/dev measure. The HTML needs no other file \
-        and no JavaScript.
+        Reads a report of 'test --json', 'soak --json', 'bench --json' or scripts/dev measure, also of several boards. The \
+        HTML needs no other file and no JavaScript.
         """)
 
     @Argument(help: ArgumentHelp("JSON report; - is standard input.", valueName: "report"))
@@ -33,10 +33,11 @@ struct ReportCommand: AsyncParsableCommand {
       do {
         document = try ReportDocument(parsing: data).html
       } catch {
-        throw ReportInput.failure(report, error.message)
+        throw ReportInput.failure(report, error)
       }
       guard let output else { return Output.text(document) }
       let file = try ReportFile(path: output)
+      try file.checkDiffers(fromInputs: [report])
       file.write(document)
     }
   }
@@ -85,12 +86,14 @@ struct ReportCommand: AsyncParsableCommand {
       try files.0?.checkDiffers(from: files.1)
       try files.0?.checkDiffers(from: files.2)
       try files.1?.checkDiffers(from: files.2)
+      let inputs = try [old, new].flatMap { try ReportInput.paths($0) }
+      for file in [files.0, files.1, files.2] { try file?.checkDiffers(fromInputs: inputs) }
       let (oldRuns, newRuns) = (try ReportInput.runs(old), try ReportInput.runs(new))
       let comparison: Comparison
       do throws(Failure) {
         comparison = try Comparison(old: oldRuns, new: newRuns)
       } catch {
-        throw ReportInput.failure("\(old) and \(new)", error.message, verb: "compare")
+        throw ReportInput.failure("\(old) and \(new)", error, verb: "compare")
       }
       let document = try comparison.json()
       files.0?.write(comparison.html)
@@ -119,13 +122,13 @@ enum ReportInput {
     do {
       let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
       guard let handle else {
-        throw failure(path, String(cString: strerror(errno)))
+        throw failure(path, String(cString: strerror(errno)), "check the path")
       }
       return try handle.read(upToCount: ReportDocument.limitBytes + 1) ?? Data()
     } catch let failure as Failure {
       throw failure
     } catch {
-      throw failure(path, "it cannot be read, or is a folder")
+      throw failure(path, "it cannot be read, or is a folder", "name a file")
     }
   }
 
@@ -135,11 +138,12 @@ enum ReportInput {
     do throws(Failure) {
       return try RunSet(documents)
     } catch {
-      throw failure(path, error.message)
+      throw failure(path, error)
     }
   }
 
-  private static func paths(_ path: String) throws -> [String] {
+  /// The files that `runs` reads.
+  static func paths(_ path: String) throws -> [String] {
     var isFolder: ObjCBool = false
     guard path != "-", FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
       isFolder.boolValue
@@ -148,7 +152,8 @@ enum ReportInput {
       .filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
     guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
       throw failure(
-        path, "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read")
+        path, "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read",
+        "put the reports to compare into it, each with --json")
     }
     return names.sorted().map { "\(path)/\($0)" }
   }
@@ -159,9 +164,13 @@ enum ReportInput {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  static func failure(_ path: String, _ reason: String, verb: String = "read") -> Failure {
-    Failure(
-      .usage, "cannot \(verb) \(path.printable): \(reason)",
-      remedy: "use reports that were written with --json")
+  static func failure(_ path: String, _ cause: Failure, verb: String = "read") -> Failure {
+    failure(path, cause.message, cause.remedy, verb: verb)
+  }
+
+  private static func failure(_ path: String, _ reason: String, _ remedy: String, verb: String = "read")
+    -> Failure
+  {
+    Failure(.usage, "cannot \(verb) \(path.printable): \(reason)", remedy: remedy)
   }
 }

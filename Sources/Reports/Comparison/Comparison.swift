@@ -63,11 +63,14 @@ package struct Comparison: Equatable, Sendable {
   /// - Throws: `Failure` if the two are of different kinds.
   package init(old: RunSet, new: RunSet) throws(Failure) {
     guard old.kind == new.kind else {
-      throw Failure(.usage, "reports of \(old.kind) and of \(new.kind) cannot be compared")
+      throw Failure(
+        .usage, "reports of \(old.kind) and of \(new.kind) cannot be compared",
+        remedy: "compare reports of the same command")
     }
     guard old.parts == new.parts else {
       throw Failure(
-        .usage, "a part of the suite (--quick) cannot be compared with another or a whole run")
+        .usage, "a part of the suite (--quick) cannot be compared with another or a whole run",
+        remedy: "run both with --quick, or both without it")
     }
     kind = old.kind
     figures = Set(old.figures.keys).intersection(new.figures.keys).sorted().compactMap { name in

@@ -23,14 +23,18 @@ package struct RunSet: Equatable, Sendable {
   package init(_ documents: [Data]) throws(Failure) {
     guard let first = documents.first else { throw Failure(.usage, "there is no report") }
     guard documents.count <= Self.documentsLimit else {
-      throw Failure(.usage, "there are more than \(Self.documentsLimit) reports")
+      throw Failure(
+        .usage, "there are more than \(Self.documentsLimit) reports",
+        remedy: "compare at most \(Self.documentsLimit)")
     }
     kind = try Self.kind(of: try Self.value(first))
     for document in documents {
       let value = try Self.value(document)
       let other = try Self.kind(of: value)
       guard other == kind else {
-        throw Failure(.usage, "reports of \(kind) and of \(other) are mixed")
+        throw Failure(
+          .usage, "reports of \(kind) and of \(other) are mixed",
+          remedy: "put those of each command into a folder of its own")
       }
       add(value)
     }
@@ -42,13 +46,14 @@ package struct RunSet: Equatable, Sendable {
     do {
       return try JSONDecoder().decode(JSONValue.self, from: data)
     } catch {
-      throw Failure(.usage, "it is not a JSON report of this program")
+      throw ReportDocument.notAReport
     }
   }
 
   private static func kind(of value: JSONValue) throws(Failure) -> String {
-    guard let schema = value["schema"]?.text else { throw Failure(.usage, "it has no schema") }
-    return schema == "notibot.conformance.boards" ? "notibot.conformance" : schema
+    guard let schema = value["schema"]?.text else { throw ReportDocument.notAReport }
+    return ["notibot.conformance.boards": "notibot.conformance", "notibot.boards": "notibot.soak"][schema]
+      ?? schema
   }
 
   private mutating func add(_ value: JSONValue) {
@@ -60,6 +65,9 @@ package struct RunSet: Equatable, Sendable {
       }
       return
     }
+    if case .array(let boards)? = value["boards"], kind == "notibot.soak" {
+      return boards.forEach { addBoard($0) }
+    }
     addPlace(of: value)
     if let trouble = value["trouble"]?.text { troubles.append(trouble) }
     if case .array(let runs)? = value["runs"], !runs.isEmpty {
@@ -67,6 +75,11 @@ package struct RunSet: Equatable, Sendable {
     } else {
       addFigures(of: value)
     }
+  }
+
+  private mutating func addBoard(_ board: JSONValue) {
+    if let report = board["report"] { return add(report) }
+    troubles.append("\(board["port"]?.text ?? ""): \(board["error"]?.text ?? "no report")")
   }
 
   private mutating func addFigures(of value: JSONValue) {

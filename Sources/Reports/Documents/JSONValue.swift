@@ -1,5 +1,8 @@
 /// Any JSON, for reports whose figures are compared by their names.
 package enum JSONValue: Equatable, Sendable, Decodable {
+  /// No figure is larger, and squares of figures are still finite.
+  private static let largest = 1e100
+
   case null
   case bool(Bool)
   case number(Double)
@@ -14,6 +17,9 @@ package enum JSONValue: Equatable, Sendable, Decodable {
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
     } else if let value = try? container.decode(Double.self) {
+      guard abs(value) <= Self.largest else {
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "no figure is that large")
+      }
       self = .number(value)
     } else if let value = try? container.decode(String.self) {
       self = .string(value)
@@ -44,7 +50,7 @@ package enum JSONValue: Equatable, Sendable, Decodable {
   private func numbers(_ path: String) -> [(name: String, value: Double)] {
     switch self {
     case .null, .bool, .string: []
-    case .number(let value): value.isFinite ? [(path, value)] : []
+    case .number(let value): [(path, value)]
     case .array(let values):
       values.enumerated().flatMap { $1.numbers("\(path).\($0 + 1)") }
     case .object(let members):

@@ -1,3 +1,21 @@
+/// What the documents of this file decode an `Int` with, in place of the standard library's: a count
+/// from 0 to 2^53, so that sums of some cannot overflow.
+extension KeyedDecodingContainer {
+  fileprivate func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    let value = try decode(Int64.self, forKey: key)
+    guard (0...1 << 53).contains(value) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self, debugDescription: "\(value) is not a count")
+    }
+    return Int(value)
+  }
+
+  fileprivate func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    guard contains(key), try !decodeNil(forKey: key) else { return nil }
+    return try decode(type, forKey: key)
+  }
+}
+
 /// A JSON report of `test` on one device. Members that a report of an earlier program lacks are
 /// optional.
 package struct SuiteDocument: Decodable, Sendable {
@@ -172,9 +190,19 @@ package struct SoakDocument: Decodable, Sendable {
   package var events: [RunEvent]?
 }
 
+/// A board in a JSON report of `soak --all`.
+package struct SoakedBoard: Decodable, Sendable {
+  package var port: String
+  package var exit: Int
+  package var error: String?
+  /// `nil`: the soak did not start.
+  package var report: SoakDocument?
+}
+
 /// A JSON report of `bench`.
 package struct BenchDocument: Decodable, Sendable {
   package var bench: Environment?
+  package var trouble: String?
   package var path: String
   package var count: Int
   package var window: Int

@@ -41,6 +41,9 @@ package struct HTML: Equatable, Sendable {
     case line1, line2, better, worse, same, finding, rule, identifier, fromBench, fromPeer, remark, lane
   }
 
+  /// Characters of a text or an attribute, at most; the JSON has them all.
+  static let textLimit = 2000
+
   /// The fragment as it stands in a document.
   private(set) package var source: String
 
@@ -95,8 +98,9 @@ package struct HTML: Equatable, Sendable {
 
   /// Text in which no character has a meaning in HTML, in an element as well as in a quoted value.
   fileprivate static func escaped(_ text: String) -> String {
+    let shown = text.unicodeScalars.prefix(textLimit)
     var result = ""
-    for scalar in text.printable.unicodeScalars {
+    for scalar in String(shown).printable.unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"
       case "<": result += "&lt;"
@@ -108,7 +112,7 @@ package struct HTML: Equatable, Sendable {
       case _: result.unicodeScalars.append(scalar)
       }
     }
-    return result
+    return shown.endIndex == text.unicodeScalars.endIndex ? result : result + "…"
   }
 }
 

@@ -52,9 +52,31 @@ enum Page {
     return [("program", "notibot \(bench.notibot)"), ("computer", bench.host), ("kernel", bench.kernel)]
   }
 
+  /// Bytes of a page's parts, so that it has at most 1 MB: it must be easy to attach and open.
+  static let roomBytes = 950_000
+
+  /// Parts that do not fit are left out, and the last line says so.
   static func document(title: String, _ body: [HTML]) -> String {
-    HTML.document(
-      title: title, style: ReportStyle.sheet, body: [.element(.main, [], body.filter { $0 != .empty })])
+    let parts = body.filter { $0 != .empty }
+    var room = roomBytes
+    var shown = parts.filter { fits([$0], into: &room) }
+    if shown.count < parts.count {
+      let omitted = parts.count - shown.count
+      shown.append(
+        .element(
+          .p, [.classes(.muted)],
+          "A page has at most 1 MB: \(omitted) further \(omitted == 1 ? "part is" : "parts are") in the JSON report."
+        ))
+    }
+    return HTML.document(title: title, style: ReportStyle.sheet, body: [.element(.main, [], shown)])
+  }
+
+  /// Whether all of `parts` fit into the room, which they then take.
+  static func fits(_ parts: [HTML], into room: inout Int) -> Bool {
+    let bytes = parts.reduce(0) { $0 + $1.source.utf8.count }
+    guard bytes <= room else { return false }
+    room -= bytes
+    return true
   }
 
   static func seconds(_ value: Double) -> String { String(format: value < 10 ? "%.3f s" : "%.1f s", value) }

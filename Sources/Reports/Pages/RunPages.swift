@@ -6,17 +6,17 @@ struct SoakPage {
 
   let soak: SoakDocument
 
-  var document: String {
-    Page.document(
-      title: "Notibot soak: \(soak.port)",
-      [
-        verdict, Page.section("Claims", [claims]), Page.section("Figures", [Page.facts(figures)]),
-        Page.section(
-          "Delivery", Page.latencies(soak.latencyMs, soak.histogram, unit: "ms", of: "Queued to delivered")),
-        Page.section("Over time", Page.overTime(soak.samples ?? [], marks: newSessions)),
-        Page.section("Sessions and console", [events]),
-        Page.section("Environment", [Page.facts([("port", soak.port)] + Page.environment(soak.bench))]),
-      ])
+  var document: String { Page.document(title: "Notibot soak: \(soak.port)", parts) }
+
+  var parts: [HTML] {
+    [
+      verdict, Page.section("Claims", [claims]), Page.section("Figures", [Page.facts(figures)]),
+      Page.section(
+        "Delivery", Page.latencies(soak.latencyMs, soak.histogram, unit: "ms", of: "Queued to delivered")),
+      Page.section("Over time", Page.overTime(soak.samples ?? [], marks: newSessions)),
+      Page.section("Sessions and console", [events]),
+      Page.section("Environment", [Page.facts([("port", soak.port)] + Page.environment(soak.bench))]),
+    ]
   }
 
   private var newSessions: [Double] {
@@ -30,9 +30,11 @@ struct SoakPage {
     ]
   }
 
+  private var isGood: Bool {
+    wrong.allSatisfy { $0.1 == 0 } && soak.trouble == nil && soak.sessions > 0 && soak.check != "none"
+  }
+
   private var verdict: HTML {
-    let isGood =
-      wrong.allSatisfy { $0.1 == 0 } && soak.trouble == nil && soak.sessions > 0 && soak.check != "none"
     var lines = [
       "\(soak.port), \(Page.seconds(soak.seconds)), \(soak.sessions) sessions, compared by \(soak.check)"
     ]
@@ -80,6 +82,31 @@ struct SoakPage {
   }
 }
 
+/// The report of `soak --all`.
+struct SoaksPage {
+  let boards: [SoakedBoard]
+
+  var document: String {
+    let bad = boards.count { $0.exit != 0 }
+    let rows = boards.map { board -> [HTML] in
+      let counts = [\SoakDocument.delivered, \.queued, \.lost, \.doubled]
+      let figures = counts.map { count in board.report.map { "\($0[keyPath: count])" } ?? "–" }
+      return [.element(.span, [.classes(board.exit == 0 ? .passed : .failed)], board.port)]
+        + (["\(board.exit)"] + figures + [board.error ?? ""]).map(HTML.text)
+    }
+    return Page.document(
+      title: "Notibot soak: \(boards.count) boards",
+      [
+        Page.verdict(bad == 0 && !boards.isEmpty, "\(boards.count) boards, \(bad) of them not", []),
+        Page.table(
+          ["board", "exit code", "delivered", "of", "lost", "doubled", ""], numbers: [1, 2, 3, 4, 5], rows),
+      ]
+        + boards.compactMap { board in
+          board.report.map { Page.folded(board.port, SoakPage(soak: $0).parts) }
+        })
+  }
+}
+
 /// The report of `bench`.
 struct BenchPage {
   let bench: BenchDocument
@@ -90,8 +117,9 @@ struct BenchPage {
       title: "Notibot bench",
       [
         Page.verdict(
-          bench.refused == 0, rate,
-          ["\(bench.accepted) accepted, \(bench.refused) refused, path \(bench.path)"]),
+          bench.refused == 0 && bench.trouble == nil, rate,
+          ["\(bench.accepted) accepted, \(bench.refused) refused, path \(bench.path)"]
+            + [bench.trouble.map { "The run is incomplete: \($0)" }].compactMap(\.self)),
         Page.section("Figures", [Page.facts(figures)]), Page.section("Runs", [runs]),
         Page.section(
           "Round trips",

@@ -2,10 +2,10 @@ import Foundation
 
 /// The report of `test`: verdict, failures with their wire, the rules as a matrix, all cases.
 struct SuitePage {
-  /// The length up to which failures have their wire; a report must be easy to attach and open.
-  static let wireLimitBytes = 500_000
-  /// The length up to which failures are explained; later ones are in the table only.
-  static let failuresLimitBytes = 750_000
+  /// Room that is left when failures no longer have their wire, and when they are no longer
+  /// explained: later ones are in the table only.
+  static let roomWithoutWireBytes = 500_000
+  static let roomOfTablesBytes = 270_000
   static let casesLimit = 2000
   static let listedLimit = 100
 
@@ -15,15 +15,13 @@ struct SuitePage {
 
   var document: String {
     let title = "Notibot conformance: \(boards.map(\.port).prefix(3).joined(separator: ", "))"
-    var budget = Budget()
+    let head = [verdict, differences, boardTable, singles]
+    var room = Page.roomBytes
+    _ = Page.fits(head, into: &room)
+    // The failures of all boards before the tables of any.
+    let failures = boards.enumerated().map { Failures(self, $1, $0, &room) }
     return Page.document(
-      title: title,
-      [verdict, differences, boardTable, singles] + boards.enumerated().flatMap { board($1, $0, &budget) })
-  }
-
-  /// Bytes spent on failures so far.
-  private struct Budget {
-    var spentBytes = 0
+      title: title, head + zip(boards, failures).enumerated().flatMap { board($1.0, $0, $1.1, &room) })
   }
 
   private var isGood: Bool {
@@ -48,7 +46,8 @@ struct SuitePage {
     guard boards.count == 1 else {
       let bad = boards.count { !Self.isGood($0) }
       return Page.verdict(
-        isGood, "\(boards.count) boards, \(bad) of them not" + part, boards.compactMap(\.rigTrouble))
+        isGood, "\(boards.count) boards, \(bad) of them not" + part,
+        Array(boards.compactMap(\.rigTrouble).prefix(Self.listedLimit)))
     }
     let board = boards[0]
     let when =
@@ -74,7 +73,7 @@ struct SuitePage {
         let more = [column.finding] + column.answers.map { "answers \($0)" }
         return .all(
           [.element(.span, [.classes(Self.color(column.outcome))], column.outcome)]
-            + more.compactMap { $0.map { .element(.p, [.classes(.muted)], clipped($0)) } })
+            + more.compactMap { $0.map { .element(.p, [.classes(.muted)], $0) } })
       }
       return [
         .all([
@@ -98,7 +97,7 @@ struct SuitePage {
     let rows = comparison.singles.prefix(Self.casesLimit).map { single -> [HTML] in
       [
         .element(.span, [.classes(.identifier)], single.id), .text(single.bearer),
-        .text(clipped(single.reason)),
+        .text(single.reason),
       ]
     }
     return Page.folded(
@@ -124,29 +123,54 @@ struct SuitePage {
       })
   }
 
-  private func board(_ board: SuiteDocument, _ index: Int, _ budget: inout Budget) -> [HTML] {
-    let bad = board.bad
-    var failures: [HTML] = []
-    for entry in bad {
-      if budget.spentBytes > Self.failuresLimitBytes { break }
-      let part = failure(entry, board, index, withWire: budget.spentBytes < Self.wireLimitBytes)
-      budget.spentBytes += part.source.utf8.count
-      failures.append(part)
+  /// The cases of a board that did not pass, as far as there is room.
+  private struct Failures {
+    var list: [HTML] = []
+    var explained: [HTML] = []
+    /// The ids of those that are explained.
+    var shown: Set<String> = []
+    var omittedCount: Int
+
+    init(_ page: SuitePage, _ board: SuiteDocument, _ index: Int, _ room: inout Int) {
+      let bad = board.bad
+      omittedCount = bad.count
+      room -= SuitePage.roomOfTablesBytes
+      for entry in bad {
+        let withWire = room > SuitePage.roomWithoutWireBytes - SuitePage.roomOfTablesBytes
+        let part = page.failure(entry, board, index, withWire: withWire)
+        guard Page.fits([part], into: &room) else { break }
+        explained.append(part)
+        shown.insert(entry.id)
+        omittedCount -= 1
+      }
+      room += SuitePage.roomOfTablesBytes
+      let list = page.list(bad, board, index, shown)
+      if Page.fits(list, into: &room) { self.list = list }
     }
-    let shown = Set(bad.prefix(failures.count).map(\.id))
-    if failures.count < bad.count {
-      failures.append(
-        .element(.p, [.classes(.muted)], "\(bad.count - failures.count) further ones are in the table below.")
-      )
-    }
+  }
+
+  private func board(
+    _ board: SuiteDocument, _ index: Int, _ failures: Failures, _ room: inout Int
+  ) -> [HTML] {
     let heading: HTML =
       boards.count > 1 ? .element(.h2, [.id("board-\(index)")], board.port) : .empty
-    return [
-      heading, Page.section("Not passed", list(bad, board, index, shown)),
-      Page.section("Rules", [matrix(board, index, shown)]), Page.section("Failures", failures),
+    let rules = Page.section("Rules", [matrix(board, index, failures.shown)])
+    let tables = [
       Page.section("Slowest cases", [slowest(board)]), Page.section("Cases", [cases(board, index)]),
       Page.section("Environment", [Page.facts(facts(board))]),
     ]
+    let hasTables = Page.fits([heading, rules] + tables, into: &room)
+    var explained = failures.explained
+    if failures.omittedCount > 0 {
+      let place = hasTables ? "the table below" : "the JSON report"
+      explained.append(
+        .element(.p, [.classes(.muted)], "\(failures.omittedCount) further ones are in \(place)."))
+    }
+    let start = [heading, Page.section("Not passed", failures.list)]
+    let failed = Page.section("Failures", explained)
+    return hasTables
+      ? start + [rules, failed] + tables
+      : start + [failed, .element(.p, [.classes(.muted)], "Its rules and cases are in the JSON report.")]
   }
 
   /// What did not pass, in the order in which to read it.
@@ -184,11 +208,11 @@ struct SuitePage {
           .element(.span, [.classes(.identifier)], entry.id), .text(" – \(entry.title)"),
         ])
     ]
-    parts += (entry.findings ?? entry.details).map { .element(.p, [.classes(.finding)], clipped($0)) }
+    parts += (entry.findings ?? entry.details).map { .element(.p, [.classes(.finding)], $0) }
     if let words = entry.ruleWords {
       parts.append(.element(.p, [.classes(.rule)], "\(entry.rules.first ?? ""): \(words)"))
     }
-    parts += entry.notes.map { .element(.p, [.classes(.muted)], clipped($0)) }
+    parts += entry.notes.map { .element(.p, [.classes(.muted)], $0) }
     if withWire {
       parts.append(SequenceDiagram.figure(steps, peer: peer))
     } else if !steps.isEmpty {
@@ -234,7 +258,7 @@ struct SuitePage {
         .element(
           .span, [.classes(Self.color(entry.outcome))],
           Self.mark(entry.outcome) + " " + Self.words(entry.outcome)),
-        .element(.span, [.classes(.identifier)], entry.id), .text(entry.title + clipped(reason)),
+        .element(.span, [.classes(.identifier)], entry.id), .text(entry.title + reason),
         .text(String(format: "%.1f", entry.seconds * 1000)),
       ]
     }
@@ -273,11 +297,6 @@ struct SuitePage {
   }
 
   // MARK: Words and order
-
-  private func clipped(_ text: String) -> String {
-    let shown = text.prefix(2000)
-    return shown.endIndex == text.endIndex ? text : "\(shown)…"
-  }
 
   static func mark(_ outcome: String) -> String {
     ["passed": "✓", "failed": "✗", "errored": "!", "differs": "≠", "skipped": "–"][outcome] ?? "?"
