@@ -5,6 +5,7 @@ import NotibotHost
 import NotibotProtocol
 import Reports
 import SerialLink
+import Synchronization
 
 /// `notibot bench`: measures the performance of this host, port and device together.
 struct BenchCommand: AsyncParsableCommand {
@@ -55,7 +56,7 @@ struct BenchCommand: AsyncParsableCommand {
   var repetitions = 1
 
   @Option(
-    help: ArgumentHelp("Write an HTML report to this file.", valueName: "file"),
+    help: ArgumentHelp("Write an HTML report to this file, even if the run fails.", valueName: "file"),
     completion: .file())
   var html: String?
 
@@ -74,27 +75,41 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let file = try ReportFile.at(html)
+    let results = BenchResults(
+      file: try ReportFile.at(html), none: BenchReport(count: count, window: window, textBytes: textBytes))
+    let unended = Failure(.unfitEnvironment, "ended before all runs were completed")
+    let remove = Interruption.addLastWords { results.write(unended: unended) }
+    defer { remove() }
     let (command, count) = (self, count)
     var options = DeviceOptions()
     options.requestsLimit = window
     options.reconnection = .never
-    let report = try await Interruption.cancelling { [options] in
-      try await BoardAccess.with(command.port, options: options, refused: command.refusedByConnection) {
-        device in
-        try await command.measureAll(device, count: count)
+    do {
+      try await Interruption.cancelling { [options] in
+        try await BoardAccess.with(command.port, options: options, refused: command.refusedByConnection) {
+          device in
+          for _ in 0..<command.repetitions { results.add(try await command.measure(device, count: count)) }
+        }
       }
+    } catch {
+      let report = results.write(unended: AllBoards.failure(of: error))
+      if results.hasAny { try print(report) }
+      throw error
     }
-    if json {
-      try Output.json(report, pretty: true)
-    } else {
-      Output.data(report.text)
-    }
-    file?.write(HTMLReport.document(of: report))
+    let report = results.write(unended: nil)
+    try print(report)
     if report.refused > 0 {
       throw Failure(
         .refused, "the device refused \(report.refused) of \(count) notifications",
         remedy: "make room in its store: restart it, or emulate the profile 'bench'")
+    }
+  }
+
+  private func print(_ report: BenchReport) throws {
+    if json {
+      try Output.json(report, pretty: true)
+    } else {
+      Output.data(report.text)
     }
   }
 
@@ -107,13 +122,6 @@ struct BenchCommand: AsyncParsableCommand {
 
   /// Notifications of the warm-up: it pages code in, grows buffers and trains the timers.
   private static let warmUpLimit = 1000
-
-  private func measureAll(_ device: Device, count: Int) async throws -> BenchReport {
-    let first = try await measure(device, count: count)
-    var others: [BenchReport] = []
-    for _ in 1..<repetitions { others.append(try await measure(device, count: count)) }
-    return BenchReport.of(first, others)
-  }
 
   private func measure(_ device: Device, count: Int) async throws -> BenchReport {
     let load = BenchLoad(textBytes: textBytes)
@@ -183,6 +191,33 @@ struct BenchCommand: AsyncParsableCommand {
     let notifications = load.notifications(trips) { stopwatch.start() }
     _ = try await device.send(contentsOf: notifications, window: 1) { _, _ in stopwatch.stop() }
     return stopwatch
+  }
+}
+
+/// The completed runs of a bench, and the file that it writes on each of its ends.
+final class BenchResults: Sendable {
+  private let file: ReportFile?
+  private let none: BenchReport
+  private let completed = Mutex<[BenchReport]>([])
+
+  /// - Parameter none: the report if no run is completed.
+  init(file: ReportFile?, none: BenchReport) {
+    (self.file, self.none) = (file, none)
+  }
+
+  var hasAny: Bool { !completed.withLock(\.isEmpty) }
+
+  func add(_ report: BenchReport) { completed.withLock { $0.append(report) } }
+
+  /// Writes the file, unless it is already written; returns what is in it.
+  ///
+  /// - Parameter trouble: why not all runs were completed; `nil` if they were.
+  @discardableResult
+  func write(unended trouble: Failure?) -> BenchReport {
+    var report = BenchReport.of(completed.withLock(\.self)) ?? none
+    report.trouble = trouble?.message
+    file?.write(HTMLReport.document(of: report))
+    return report
   }
 }
 

@@ -42,21 +42,21 @@ struct BenchReport: Encodable, Sendable {
   var count: Int
   var window: Int
   var textBytes: Int
-  var seconds: Double
-  var accepted: Int
-  var refused: Int
+  var seconds = 0.0
+  var accepted = 0
+  var refused = 0
   /// Answered by the device.
-  var notificationsPerSecond: Double
+  var notificationsPerSecond = 0.0
   /// All bytes written from host to device.
-  var bytesPerSecond: Double
+  var bytesPerSecond = 0.0
   /// CPU time of this process, and of the peer if its id was given.
-  var cpuMicrosecondsPerNotification: Double
-  var hostCPUMicrosecondsPerNotification: Double
+  var cpuMicrosecondsPerNotification = 0.0
+  var hostCPUMicrosecondsPerNotification = 0.0
   var peerCPUMicrosecondsPerNotification: Double?
   /// DATA frames sent again.
-  var resends: Int
-  var residentBytesStart: Int
-  var residentBytesEnd: Int
+  var resends = 0
+  var residentBytesStart = 0
+  var residentBytesEnd = 0
   var lineBitsPerSecond: Int?
   /// Notifications per second relative to the maximum of the line; 1 is the maximum.
   var lineShare: Double?
@@ -69,6 +69,8 @@ struct BenchReport: Encodable, Sendable {
   var histogram: [Bucket] = []
   /// The state over time at full speed.
   var samples: [RunSample] = []
+  /// Why not all runs were completed; `nil` if they were.
+  var trouble: String?
   /// The figures of each run with `--repeat`; all others are those of the run with the median
   /// throughput.
   var runs: [Run]?
@@ -97,11 +99,10 @@ struct BenchReport: Encodable, Sendable {
       roundTripMicroseconds: roundTripMicroseconds)
   }
 
-  /// The report of a run and its repetitions.
-  static func of(_ first: BenchReport, _ others: [BenchReport]) -> BenchReport {
-    let reports = [first] + others
+  /// The report of repeated runs; `nil` of none.
+  static func of(_ reports: [BenchReport]) -> BenchReport? {
     let sorted = reports.sorted { $0.notificationsPerSecond < $1.notificationsPerSecond }
-    var report = sorted[(sorted.count - 1) / 2]
+    guard var report = sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2] else { return nil }
     if reports.count > 1 { report.runs = reports.map(\.run) }
     return report
   }
