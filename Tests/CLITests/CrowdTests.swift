@@ -60,7 +60,8 @@ import Testing
     }
   }
 
-  @Test func `an interrupted soak of several boards absolves none`() async throws {
+  @Test(arguments: [(SIGINT, 130.0), (SIGTERM, 143.0)])
+  func `an interrupted soak of several boards absolves none`(signal: Int32, code: Double) async throws {
     let directory = try TemporaryDirectory()
     let control = directory.file("control")
     let options = ["--link", directory.file("board"), "--control", control, "--profile", "quiet"]
@@ -70,12 +71,18 @@ import Testing
         let waiting = try await run("control", "--socket", "\(control)#\(number)", "wait", "accepted>=1")
         #expect(waiting.status == .exited(0))
       }
-      soak.send(SIGINT)
+      soak.send(signal)
       let ending = await soak.ending()
-      #expect(ending.status == .exited(130))
+      #expect(ending.status == .exited(Int32(code)))
       let boards = try JSON(parsing: ending.output)["boards"].elements
-      #expect(boards.map { $0["exit"] } == [130, 130])
+      #expect(boards.map { $0["exit"] } == [.number(code), .number(code)])
       #expect(boards.map { $0["report"]["check"] } == ["none", "none"])
+      let file = try directory.write(ending.output, to: "soaks.json")
+      let page = try await run("report", "html", file)
+      #expect(page.output.contains("2 boards, 2 of them not"), "\(page.errors)")
+      #expect(page.output.components(separatedBy: "The run is incomplete: interrupted after").count == 3)
+      let compared = try await run("report", "compare", file, file)
+      #expect(compared.output.contains("an old run is incomplete"), "\(compared.errors)")
     }
   }
 

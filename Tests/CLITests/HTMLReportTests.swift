@@ -125,6 +125,60 @@ import Testing
     #expect(equal.status == .exited(0) && equal.output.hasPrefix("notibot.bench: no change beyond the noise"))
   }
 
+  @Test func `a bench that cannot begin or is interrupted has its reason and its runs in the report`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let absent = try await run("bench", "-p", "/dev/no-such-port", "--html", directory.file("a.html"))
+    #expect(absent.status == .exited(10) && absent.output == "")
+    #expect(try directory.contents(of: "a.html").contains("The run is incomplete: "))
+    try await withEmulator("--profile", "bench") { emulator in
+      let bench = try Program([
+        "bench", "-p", emulator.port, "--count", "50", "--trips", "0", "--repeat", "100", "--html",
+        directory.file("b.html"), "--json",
+      ])
+      // Several runs, each with as many for warming up.
+      try await emulator.wait(for: "accepted>=301")
+      bench.send(SIGTERM)
+      let ending = await bench.ending()
+      #expect(ending.status == .exited(143))
+      let report = try JSON(parsing: ending.output)
+      #expect(report["runs"].elements.count >= 3 && report["trouble"] == "terminated")
+      let page = try directory.contents(of: "b.html")
+      #expect(page.contains("The run is incomplete: terminated") && page.contains("run 3"))
+    }
+  }
+
+  @Test func `a report does not replace one that it reads`() async throws {
+    let directory = try TemporaryDirectory()
+    let json = #"{"schema":"notibot.measure","version":1,"aPerSecond":1}"#
+    let file = try directory.write(json, to: "a.json")
+    for command in [
+      ["html", file, "-o", file], ["compare", file, file, "--html", file],
+      ["compare", directory.path, file, "--json", file],
+      ["compare", file, directory.path, "--markdown", "\(directory.path)/./a.json"],
+    ] {
+      let ending = try await Program(["report"] + command).ending()
+      #expect(ending.status == .exited(2) && ending.errors.contains("it is read as well"), "\(ending.errors)")
+      #expect(try directory.contents(of: "a.json") == json)
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"schema":"notibot.devices","version":1}"#, "use a JSON report of test, soak or bench"),
+    (#"{"schema":"notibot.soak","version":9}"#, "update this program"),
+    ("text", "use a report that was written with --json"), (nil, "check the path"),
+  ])
+  func `what cannot be read has a remedy of its own`(json: String?, remedy: String) async throws {
+    let directory = try TemporaryDirectory()
+    if let json { _ = try directory.write(json, to: "a.json") }
+    let file = directory.file("a.json")
+    for command in [["html", file], ["compare", file, file]] {
+      let ending = try await Program(["report"] + command).ending()
+      #expect(ending.status == .exited(2) && ending.errors.contains(remedy), "\(ending.errors)")
+    }
+  }
+
   @Test func `a regression has exit code 1, and is in all three files`() async throws {
     let directory = try TemporaryDirectory()
     let filter = "^\(BrokenFirmware.testCase)$"

@@ -66,6 +66,13 @@ import Testing
       #expect(try #require(report["delivered"].number) > 0)
       #expect(report["lost"] == 0 && report["doubled"] == 0)
       #expect(report["check"] == "none")
+      #expect(report["trouble"].string?.hasPrefix("interrupted after ") == true)
+      let directory = try TemporaryDirectory()
+      let new = try directory.write(ending.output, to: "new.json")
+      let complete = ending.output.replacing(/"trouble" : "[^"]*",/, with: "")
+      let old = try directory.write(complete, to: "old.json")
+      let compared = try await run("report", "compare", old, new)
+      #expect(compared.status == .exited(1) && compared.errors.contains("the new run is incomplete"))
     }
   }
 
@@ -176,10 +183,12 @@ import Testing
     ["--duration", "0s"], ["--duration", "5d"], ["--duration", "x"], ["--duration", "nan"],
     ["--duration", "1s", "--rate", "0"],
     ["--duration", "1s", "--keep", "0"], ["--duration", "1s", "--faults", "reboot@9"],
-    ["--duration", "1s", "--faults", "flap=1"],
+    ["--duration", "1s", "--faults", "flap=1"], ["--duration", "1s", "-p", "emu:", "--control", "/tmp/c"],
+    ["--duration", "1s", "-p", "emu:", "--recover"],
   ])
   func `contradictory options are a usage error`(options: [String]) async throws {
-    let ending = try await Program(["soak", "-p", "/no/such/port"] + options).ending()
+    let port = options.contains("-p") ? [] : ["-p", "/no/such/port"]
+    let ending = try await Program(["soak"] + port + options).ending()
     #expect(ending.status == .exited(2))
     #expect(ending.output == "")
   }

@@ -110,6 +110,7 @@ import Testing
 
   @Test(arguments: [
     ["devices", "--watch", "--probe"], ["devices", "--timeout", "1"],
+    ["devices", "--baud", "300"],
     ["devices", "--watch", "--timeout", "0"],
     ["--bogus"], ["bogus"], ["count", "--bogus"], ["count", "extra"], ["send"],
     ["send", "--app", "a", "--file", "f"],

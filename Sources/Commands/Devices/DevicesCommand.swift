@@ -47,6 +47,7 @@ struct DevicesCommand: AsyncParsableCommand {
     guard !watch || (!probe && ble == nil) else {
       throw ValidationError("--watch cannot be combined with --probe or --ble")
     }
+    guard probe || rate.baud == nil else { throw ValidationError("--baud requires --probe") }
     guard timeout == nil || watch || probe || ble != nil else {
       throw ValidationError("--timeout requires --watch, --probe or --ble")
     }

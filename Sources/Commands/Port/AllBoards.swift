@@ -101,7 +101,7 @@ struct AllBoards: ParsableArguments {
   static func failure(of error: any Error) -> Failure {
     switch error {
     case let error as any ClassifiedError: Failure(error)
-    case is CancellationError: Failure(.interrupted, "interrupted")
+    case is CancellationError: Interruption.failure ?? Failure(.interrupted, "interrupted")
     case _: Failure(.unfitEnvironment, "\(error)".printable)
     }
   }

@@ -185,6 +185,9 @@ package enum Interruption {
     if let number { abandon(with: failure(of: number, "ended before everything was closed")) }
   }
 
+  /// Why the running command was cancelled; `nil`: by no signal.
+  static var failure: Failure? { state.withLock { $0.signal?.number }.map { failure(of: $0) } }
+
   private static func failure(of number: Int32, _ words: String = "") -> Failure {
     let kind = FailureKind(signal: number)
     return Failure(kind, kind.meaning.components(separatedBy: " (")[0], remedy: words)

@@ -111,27 +111,29 @@ struct SoakCommand: AsyncParsableCommand {
   private func soak(_ files: SoakFiles) async throws {
     var ending = SoakEnding(port: portText)
     defer { files.record(ending) }
-    let report: SoakReport
+    var report: SoakReport
     do {
       report = try await measured()
     } catch {
       ending.trouble = AllBoards.failure(of: error)
       throw error
     }
+    let verdict = Result { try judge(report) }
+    if Task.isCancelled {
+      ending.trouble = Failure(
+        .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
+      report.trouble = nil
+    } else if report.sessions == 0 || report.trouble != nil || report.isUndecided,
+      case .failure(let error) = verdict
+    {
+      ending.trouble = AllBoards.failure(of: error)
+    }
+    report.trouble = report.trouble ?? ending.trouble?.message
     ending.report = report
     if json {
       try Output.json(report, pretty: true)
     } else {
       Output.data(report.text)
-    }
-    let verdict = Result { try judge(report) }
-    if Task.isCancelled {
-      ending.trouble = Failure(
-        .unfitEnvironment, "interrupted after \(String(format: "%.1f", report.seconds)) s")
-    } else if report.sessions == 0 || report.trouble != nil || report.isUndecided,
-      case .failure(let error) = verdict
-    {
-      ending.trouble = AllBoards.failure(of: error)
     }
     try verdict.get()
   }
@@ -143,7 +145,7 @@ struct SoakCommand: AsyncParsableCommand {
   private func measured(at port: PortName) async throws -> SoakReport {
     let bitsPerSecond = try line.resolvedBitsPerSecond().value
     let faults = try FaultOption.parsed(faults)
-    try SoakTarget.check(faults, for: port, control: control)
+    try SoakTarget.check(faults, for: port, control: control, recovers: recovery.highest != nil)
     if !wait { try await BoardAccess.checkPresence(of: port) }
     let folder = try TemporaryFolder("notibot-soak")
     defer { folder.remove() }
@@ -176,7 +178,7 @@ struct SoakCommand: AsyncParsableCommand {
   /// Checks before the soak that the device answers, and recovers it if not. Returns the recovery,
   /// `nil` when `--recover` was not given.
   private func answering(_ port: PortName, _ bitsPerSecond: UInt32) async throws -> Recovery? {
-    guard let highest = recovery.highest, !port.isStandIn else { return nil }
+    guard let highest = recovery.highest else { return nil }
     let recovery = try await Recovery.prepared(for: port, bitsPerSecond: bitsPerSecond, upTo: highest)
     if await recovery.answers(within: .milliseconds(1800)) { return recovery }
     guard await recovery.climb() else {

@@ -41,7 +41,6 @@ enum SoakTarget {
       try await target.mustPerform(.faults(faults))
       return target
     }
-    try check(faults, for: name, control: control)
     if case .standIn(.qemu(let image)) = name { return try await firmware(image, faults: faults) }
     guard !faults.rules.isEmpty else { return .board(port: name) }
     let link = "\(folder)/proxy"
@@ -50,8 +49,14 @@ enum SoakTarget {
     return .proxied(proxy, link: link)
   }
 
-  /// Refuses faults that only an emulator supports. Throws `Failure`.
-  static func check(_ faults: FaultSpec, for name: PortName, control: String?) throws {
+  /// Refuses options that have no effect on a device of this process, and faults that only an
+  /// emulator supports. Throws `Failure`.
+  static func check(_ faults: FaultSpec, for name: PortName, control: String?, recovers: Bool) throws {
+    if name.isStandIn, let option = control != nil ? "--control" : recovers ? "--recover" : nil {
+      throw Failure(
+        .usage, "\(option) cannot be combined with --port \(name.description.printable)",
+        remedy: "omit one of them")
+    }
     if case .standIn(.emulator) = name { return }
     guard control == nil, faults.rules.contains(where: { $0.kind == .reboot }) else { return }
     throw Failure(
