@@ -160,7 +160,9 @@ struct JournalOpening {
   /// where it cannot.
   func open(_ finding: JournalInspection.Finding, source: UInt32) throws(JournalError) -> DatabaseQueue {
     do {
-      if access == .reading, case .sound(_, let image) = finding { return try image.database() }
+      if access == .reading, sharing == .lockFile, case .sound(_, let image) = finding {
+        return try image.database()
+      }
       let database = try DatabaseQueue(path: file, configuration: configuration)
       do {
         try database.writeWithoutTransaction { database in
