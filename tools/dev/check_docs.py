@@ -179,6 +179,7 @@ declaration = re.compile(
 CALLED_BY_LIBRARIES = {
     "buildBlock",
     "buildExpression",
+    "decodeIfPresent",
     "debugDescription",
     "allValueStrings",
     "defaultValueDescription",

@@ -5,8 +5,8 @@ enum Table {
   /// The rows, of which the first has the column heads, with columns as wide as their widest cell
   /// and no trailing spaces. Cells must be safe to print.
   ///
-  /// - Parameter columns: the width of the table, to which its widest columns are cut, but not below
-  ///   `leastColumns` each; nil: any.
+  /// - Parameter columns: the width of the table, to which its widest columns are cut, each to
+  ///   `leastColumns` at least; nil: any.
   static func text(_ rows: [[String]], columns: Int? = nil) -> String {
     let indices = rows.first?.indices ?? 0..<0
     var widths = indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

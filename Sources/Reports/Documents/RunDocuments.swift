@@ -1,5 +1,5 @@
-/// What the documents of this file decode an `Int` with, in place of the standard library's: a count
-/// from 0 to 2^53, so that sums of some cannot overflow.
+/// What the documents of this file decode an `Int` with, instead of the standard library's methods:
+/// a count from 0 to 2^53, so that a sum of some cannot overflow.
 extension KeyedDecodingContainer {
   fileprivate func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
     let value = try decode(Int64.self, forKey: key)
