@@ -9,7 +9,7 @@ package enum CommandLineProgram {
   /// suspension opens descriptors, which would take the place of a stream that is closed, and ends
   /// the process if it cannot.
   package static func begin() {
-    Output.holdStandardStreams()
+    StandardStream.hold()
     StandardStream.ignoreSignals()
     if let failure = CommandNames.missingProc() { end(with: failure) }
     if let (reason, remedy) = ProcessLimits.problem() {
@@ -106,7 +106,7 @@ package enum CommandLineProgram {
       Output.noteLines(text)
       Foundation.exit(FailureKind.usage.rawValue)
     case _:
-      Output.note("notibot: \(error)")
+      Output.note("notibot: \(errorText(error))")
       Foundation.exit(FailureKind.unfitEnvironment.rawValue)
     }
   }

@@ -12,11 +12,10 @@ extension Failure {
   /// A failure to listen.
   init(listeningAt place: GatewayRules.SocketPlace, _ error: any Error, remedy: String) {
     let number = (error as? IOError)?.errnoCode
-    let text = number.map { String(cString: strerror($0)) } ?? "\(error)"
     let isBusy = number == EADDRINUSE
     self.init(
       isBusy ? .portBusy : number == EACCES ? .noPermission : .unfitEnvironment,
-      "cannot listen on \(place.host):\(place.port): \(text)",
+      "cannot listen on \(place.host):\(place.port): \(errorText(error))",
       remedy: isBusy ? "'ss -ltnp' names the program that does; \(remedy)" : remedy)
   }
 }

@@ -238,8 +238,7 @@ package final class BLERig: Rig {
         channel: channel, inbox: try await inbox.futureResult.get(), isShutDownFirst: true)
     } catch {
       inbox.fail(error)
-      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-      throw PortError(.unreachable(reason), port: "att:\(path)", operation: "connect to")
+      throw PortError(.unreachable(errorText(error)), port: "att:\(path)", operation: "connect to")
     }
   }
 }

@@ -21,6 +21,7 @@ struct GatewayProgram: AsyncParsableCommand {
     ])
 
   static func main() async {
+    StandardStream.hold()
     StandardStream.ignoreSignals()
     if let (reason, remedy) = ProcessLimits.problem() {
       // Without threads nothing else can write it.
@@ -95,7 +96,7 @@ struct GatewayProgram: AsyncParsableCommand {
       OutputQueue.errors.put(text.printableLines + "\n")
       exit(FailureKind.usage.rawValue)
     case _:
-      note("\(error)")
+      note(errorText(error))
       exit(FailureKind.unfitEnvironment.rawValue)
     }
   }

@@ -64,7 +64,7 @@ struct PushCommand: AsyncParsableCommand {
     let path = file ?? "-"
     let bytes =
       try path == "-"
-      ? Array(FileHandle.standardInput.read(upToCount: PayloadFile.limitBytes + 1) ?? Data())
+      ? PrivateFile.readInput(limitBytes: PayloadFile.limitBytes)
       : PrivateFile.read(path, limitBytes: PayloadFile.limitBytes)
     do {
       let payload = try PayloadFile(parsing: bytes)

@@ -158,7 +158,7 @@ struct FlashCommand: AsyncParsableCommand {
       } catch let error where !(error is CancellationError) {
         try Task.checkCancellation()
         Output.note(
-          "notibot: \((error as? any ClassifiedError).map { Failure($0).description } ?? "\(error)")")
+          "notibot: \((error as? any ClassifiedError).map { Failure($0).description } ?? errorText(error))")
       }
       Output.note("waiting for a change of \(images.joined(separator: ", ").printable); press Ctrl-C to end")
       try await build.awaitChange()
@@ -195,7 +195,7 @@ struct FlashCommand: AsyncParsableCommand {
       try await BoardAccess.withPort(line) { try await flash(plan, at: $0, rate, program, suite, reports) }
     } catch {
       // Written already if the suite has run.
-      if thenTest { reports.writeFiles(suite.missing("not tested: \(error)")) }
+      if thenTest { reports.writeFiles(suite.missing("not tested: \(errorText(error))")) }
       throw error
     }
   }

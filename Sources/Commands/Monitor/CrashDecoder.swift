@@ -128,7 +128,7 @@ struct CrashDecoder: Sendable {
     do {
       return (try debugger.frames(of: core, in: elf, within: (end - .now) / 2), nil)
     } catch {
-      let reason = "\(error)".printable
+      let reason = errorText(error).printable
       let decoded = lookUp(addresses, until: end)
       return (decoded.frames, decoded.warning ?? "no backtrace by \(debugger.name): \(reason)")
     }

@@ -144,7 +144,7 @@ struct MonitorCommand: AsyncParsableCommand {
           do {
             try await FlashAgain(images: options.images, rate: rate.value).perform(at: options.port)
           } catch let error where !Task.isCancelled {
-            Output.note("\(error)")
+            Output.note(errorText(error))
           }
           (options.linesToSend, options.reset) = ([], .ifPossible)
           options.isContinued = true

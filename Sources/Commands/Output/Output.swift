@@ -158,15 +158,6 @@ package enum Output {
     return isatty(descriptor) == 1 || !["", "0"].contains(environment["FORCE_COLOR", default: ""])
   }
 
-  /// Opens /dev/null in place of a closed stream. Otherwise the next opened file would get its
-  /// number, and output could be written to the board.
-  static func holdStandardStreams() {
-    for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
-      // Opened in the wrong direction, so that its use fails with EBADF.
-      _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
-    }
-  }
-
   /// Returns the error's number when not all was written.
   private static func write(_ text: String, to descriptor: Int32) -> Int32? {
     guard let queue = queues.withLock({ descriptor == STDOUT_FILENO ? $0?.data : $0?.notes }) else {

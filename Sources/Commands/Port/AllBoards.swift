@@ -102,7 +102,7 @@ struct AllBoards: ParsableArguments {
     switch error {
     case let error as any ClassifiedError: Failure(error)
     case is CancellationError: Interruption.failure ?? Failure(.interrupted, "interrupted")
-    case _: Failure(.unfitEnvironment, "\(error)".printable)
+    case _: Failure(.unfitEnvironment, errorText(error).printable)
     }
   }
 

@@ -115,7 +115,7 @@ final class LabgridClient: Sendable {
       try process.run()
     } catch {
       throw Failure(
-        .unfitEnvironment, "cannot start /usr/bin/env: \(error.localizedDescription.printable)")
+        .unfitEnvironment, "cannot start /usr/bin/env: \(errorText(error).printable)")
     }
     // One line, or nothing if it cannot run.
     let line = output.fileHandleForReading.availableData

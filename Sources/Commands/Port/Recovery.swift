@@ -163,7 +163,7 @@ actor Recovery {
       let isForGood = step == .power && failure.kind == .unfitEnvironment
       return isForGood ? .impossible(failure.message) : .failed(failure.message)
     } catch {
-      return .failed("\(error)")
+      return .failed(errorText(error))
     }
   }
 

@@ -148,8 +148,13 @@ enum ReportInput {
     guard path != "-", FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
       isFolder.boolValue
     else { return [path] }
-    let names = try FileManager.default.contentsOfDirectory(atPath: path)
-      .filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
+    var names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: path)
+    } catch {
+      throw failure(path, errorText(error))
+    }
+    names = names.filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
     guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
       throw failure(
         path, "it has \(names.count) files *.json, and 1 to \(RunSet.documentsLimit) can be read",

@@ -354,7 +354,7 @@ struct TestRun: Sendable {
     case let error as RigTrouble:
       Failure(
         error.part == .port ? .linkLost : .unfitEnvironment, error.message.printable, remedy: error.remedy)
-    case let error: Failure(.unfitEnvironment, "\(error)".printable)
+    case let error: Failure(.unfitEnvironment, errorText(error).printable)
     }
   }
 }

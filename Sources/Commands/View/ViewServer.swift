@@ -66,7 +66,7 @@ actor ViewServer {
       if let error = error as? IOError {
         throw PortError(.system(errno: error.errnoCode), port: name, operation: "listen at")
       }
-      throw PortError(.badPlace("\(error)"), port: name, operation: "listen at")
+      throw PortError(.badPlace(errorText(error)), port: name, operation: "listen at")
     }
   }
 

@@ -25,6 +25,15 @@ package enum PrivateFile {
     }
   }
 
+  /// All bytes of standard input. Blocks.
+  package static func readInput(limitBytes: Int) throws(Failure) -> [UInt8] {
+    do throws(Failure) {
+      return try RegularFile.read(from: STDIN_FILENO, limitBytes: limitBytes)
+    } catch {
+      throw Failure(.usage, "cannot read standard input: \(error.message)")
+    }
+  }
+
   /// Bytes of a secret, at most.
   private static let secretLimitBytes = 4096
 

@@ -51,7 +51,7 @@ final class HTTPServer: Sendable {
         .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
       return HTTPServer(listener: listener, connections: connections, socketPath: path)
     } catch {
-      throw Failure(.unfitEnvironment, "cannot listen on \(path): \(error)")
+      throw Failure(.unfitEnvironment, "cannot listen on \(path): \(errorText(error))")
     }
   }
 

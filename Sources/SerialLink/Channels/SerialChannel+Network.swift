@@ -80,9 +80,8 @@ extension SerialChannel {
     switch error {
     case let error as NIOConnectionError:
       error.connectionErrors.first.map { reason(of: $0.error) } ?? "no such host"
-    case let error as IOError: systemText(error.errnoCode)
     case ChannelError.connectTimeout(let limit): "no answer in \(limit.nanoseconds / 1_000_000_000) s"
-    case let error: "\(error)"
+    case let error: errorText(error)
     }
   }
 }

@@ -28,15 +28,27 @@ package enum RegularFile {
   /// All bytes, at most `limitBytes`.
   package static func read(_ path: String, limitBytes: Int, flags: Int32 = 0) throws(Failure) -> [UInt8] {
     let file = OwnedDescriptor(owning: try open(path, flags: flags))
+    return try read(from: file.raw, limitBytes: limitBytes, flags: flags)
+  }
+
+  /// The same for an open file or stream. Waits for more of a stream.
+  package static func read(
+    from descriptor: Int32, limitBytes: Int, flags: Int32 = 0
+  ) throws(Failure) -> [UInt8] {
     var bytes: [UInt8] = []
     while true {
       var number: Int32 = 0
       let chunk = [UInt8](unsafeUninitializedCapacity: min(65_536, limitBytes + 1 - bytes.count)) {
-        let result = Glibc.read(file.raw, $0.baseAddress, $0.count)
+        let result = Glibc.read(descriptor, $0.baseAddress, $0.count)
         number = result < 0 ? errno : 0
         $1 = max(0, result)
       }
       if number == EINTR { continue }
+      if number == EAGAIN {
+        var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&input, 1, -1)
+        continue
+      }
       guard number == 0 else { throw systemFailure(number, flags) }
       if chunk.isEmpty { return bytes }
       bytes += chunk

@@ -1,12 +1,21 @@
 import Glibc
 
-/// Writing to the streams of a process.
+/// The streams of a process.
 package enum StandardStream {
   /// Makes writes fail instead of ending the process: to a pipe whose reader is gone, and to a file
   /// at its limit of size. The reports of a command are written nevertheless.
   package static func ignoreSignals() {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
+  }
+
+  /// Opens /dev/null in place of a closed stream. Otherwise the next opened file would get its
+  /// number, and output could be written to a board or a file.
+  package static func hold() {
+    for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+      // Opened in the wrong direction, so that its use fails with EBADF.
+      _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
   }
 
   /// Writes all bytes, and waits for a slow reader. Returns the error's number when not all were
