@@ -79,6 +79,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [("r.xml", 0, "is the file of a report"), ("summary", 1_000_000, "is near the 1 MiB")])
+  func `a summary that cannot be appended is left out with a note`(
+    name: String, bytes: Int, reason: String
+  ) async throws {
+    let directory = try TemporaryDirectory()
+    let summary = try directory.write(String(repeating: " ", count: bytes), to: name)
+    let ending = try await Program(
+      ["test", "--rig", "emulator", "--filter", "^FRM-1/literal-syn", "--junit", directory.file("r.xml")],
+      environment: ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary]
+    ).ending()
+    #expect(ending.status == .exited(0))
+    #expect(
+      ending.errorLines == [
+        "the summary of the step is left out: \(summary) \(reason)\(bytes > 0 ? " that GitHub accepts" : "")"
+      ])
+    #expect(try directory.contents(of: "r.xml").hasSuffix("</testsuites>\n"))
+  }
+
   @Test func `outside a workflow none of this is printed`() async throws {
     let directory = try TemporaryDirectory()
     let ending = try await Program(

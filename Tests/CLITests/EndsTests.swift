@@ -173,9 +173,13 @@ import Testing
   @Test func `two reports do not go to one file`() async throws {
     let directory = try TemporaryDirectory()
     let file = directory.file("r")
-    let ending = try await run("test", "--rig", "emulator", "--junit", file, "--json", file)
-    #expect(ending.status == .exited(2))
-    #expect(ending.errors.contains("cannot write two reports to the same file"))
+    try FileManager.default.createSymbolicLink(
+      atPath: directory.file("link"), withDestinationPath: "r")
+    for other in [file, directory.file("link")] {
+      let ending = try await run("test", "--rig", "emulator", "--junit", file, "--json", other)
+      #expect(ending.status == .exited(2))
+      #expect(ending.errors.contains("cannot write two reports to the same file"))
+    }
   }
 
   @Test func `a FIFO without a writer is awaited, and a signal ends the wait`() async throws {

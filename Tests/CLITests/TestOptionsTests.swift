@@ -82,6 +82,7 @@ import Testing
     ["--rig", "emulator", "--baud", "9600"],
     ["--rig", "pty", "--control", "/s"], ["--att", "unix:/s", "--baud", "9600"],
     ["--att", "unix:/s", "--rig", "emulator"], ["-p", "qemu:", "--baud", "9600"],
+    ["--list", "--junit", "/tmp/x"], ["--list", "--html", "/tmp/x"], ["--list", "--trace", "/tmp/x"],
   ])
   func `an option that the device would not use is refused`(options: [String]) async throws {
     let ending = try await Program(["test", "--filter", "^FRM-1/literal-syn"] + options).ending()

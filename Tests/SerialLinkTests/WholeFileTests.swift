@@ -38,6 +38,21 @@ import Testing
     #expect(FileSystem.target(ofLink: directory.file("link")) == directory.file("real/f"))
   }
 
+  @Test func `a link to a file that does not exist yet is followed, too`() throws {
+    try directory.link("second", to: "first")
+    try directory.link("third", to: directory.file("second"))
+    let folder = FileSystem.resolved(directory.path) ?? ""
+    #expect(FileSystem.destination(of: directory.file("third")) == "\(folder)/first")
+    #expect(write("new", to: "third") == nil)
+    #expect(contents(of: "first") == "new")
+    #expect(FileSystem.target(ofLink: directory.file("second")) == "first")
+  }
+
+  @Test func `a link to itself is not a file`() throws {
+    try directory.link("link", to: "link")
+    #expect(throws: Failure.self) { try WholeFile.check(directory.file("link")) }
+  }
+
   @Test func `a new file replaces nothing`() {
     #expect(write("one", to: "core", isNew: true) == nil)
     #expect(write("two", to: "core", isNew: true)?.message.hasSuffix("File exists") == true)

@@ -144,9 +144,7 @@ final class ReportFile: Sendable {
 
   /// - Throws: `Failure` when both are the same file.
   func checkDiffers(from other: ReportFile?) throws(Failure) {
-    guard let other, stream == nil, other.stream == nil, Self.place(path) == Self.place(other.path) else {
-      return
-    }
+    guard let other, other.stream == nil, isAt(other.path) else { return }
     throw Failure(
       .usage, "cannot write two reports to the same file \(path.printable)",
       remedy: "use one file per report")
@@ -154,9 +152,14 @@ final class ReportFile: Sendable {
 
   /// - Throws: `Failure` when it would replace a file that the command reads.
   func checkDiffers(fromInputs paths: [String]) throws(Failure) {
-    guard stream == nil, paths.contains(where: { Self.place($0) == Self.place(path) }) else { return }
+    guard paths.contains(where: isAt) else { return }
     throw Failure(
       .usage, "cannot write \(path.printable): it is read as well", remedy: "write to another file")
+  }
+
+  /// Whether `other` names the same file, which does not have to exist.
+  func isAt(_ other: String) -> Bool {
+    stream == nil && FileSystem.destination(of: path) == FileSystem.destination(of: other)
   }
 
   /// Writes the report, once: another exit path waits until it is there. If its path fails, the
@@ -192,10 +195,5 @@ final class ReportFile: Sendable {
     } catch {
       return error
     }
-  }
-
-  /// The file itself, also if it does not exist yet.
-  private static func place(_ path: String) -> String {
-    URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
   }
 }

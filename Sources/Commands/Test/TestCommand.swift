@@ -129,6 +129,9 @@ struct TestCommand: AsyncParsableCommand {
     guard rig == .chip || (image == nil && line == nil) else {
       throw ValidationError("--image and --line require --rig chip")
     }
+    guard !list || [junit, html, options.trace].allSatisfy({ $0 == nil }) else {
+      throw ValidationError("--list runs no case: it cannot be combined with --junit, --html and --trace")
+    }
     let isForPorts = recovery.highest != nil || before != .noReset || after != .noReset
     guard clockStart == nil || (rig == .emulator || rig == .firmware) else {
       throw ValidationError("--clock-start requires --rig emulator or --rig firmware")

@@ -20,7 +20,7 @@ struct TestReports: Sendable {
   private let json: ReportFile?
   private let html: ReportFile?
   private let isJSONOnStdout: Bool
-  let gitHub = GitHub(environment: ProcessInfo.processInfo.environment)
+  private(set) var gitHub = GitHub(environment: ProcessInfo.processInfo.environment)
 
   /// Opens the files. `json` can be `-` for stdout.
   ///
@@ -33,6 +33,12 @@ struct TestReports: Sendable {
     try self.json?.checkDiffers(from: self.junit)
     try self.html?.checkDiffers(from: self.junit)
     try self.html?.checkDiffers(from: self.json)
+    if let path = gitHub?.summaryPath,
+      [self.junit, self.json, self.html].contains(where: { $0?.isAt(path) == true })
+    {
+      gitHub?.summaryPath = nil
+      Output.note("the summary of the step is left out: \(path.printable) is the file of a report")
+    }
   }
 
   /// Prints a line of text to stdout, unless the JSON goes there.
@@ -109,6 +115,10 @@ struct TestReports: Sendable {
       // Includes the summaries of other commands of this step.
       let room = max(0, GitHubReport.summaryLimitBytes - file.sizeBytes)
       let summary = Array(GitHubReport.summary(of: reports, limitBytes: room).utf8)
+      guard !summary.isEmpty else {
+        return Output.note(
+          "the summary of the step is left out: \(path.printable) is near the 1 MiB that GitHub accepts")
+      }
       if let failure = file.write(summary, stallLimitMs: OutputFile.stallLimitMs) { throw failure }
     } catch {
       // A failed summary does not change the verdict of the run.

@@ -60,6 +60,25 @@ package enum FileSystem {
     return String(cString: pointer)
   }
 
+  /// Where a file that is written to `path` gets: every symbolic link resolved, also if there is no
+  /// file yet.
+  package static func destination(of path: String) -> String {
+    var path = path
+    // The kernel follows as many links. Source: path_resolution(7).
+    for _ in 0..<40 {
+      if let resolved = resolved(path) { return resolved }
+      guard let target = target(ofLink: path) else { break }
+      path = target.hasPrefix("/") ? target : folder(of: path) + target
+    }
+    let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+    return resolved(folder(of: path)).map { "\($0)/\(name)" } ?? path
+  }
+
+  /// With its slash.
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
+  }
+
   /// Whether `path` is a file that this user can execute.
   static func isExecutable(_ path: String) -> Bool {
     guard let status = status(of: path) else { return false }

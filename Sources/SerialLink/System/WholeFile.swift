@@ -43,7 +43,7 @@ package enum WholeFile {
     owner: Owner = .writer
   ) throws(Failure) {
     let bytes = Array(bytes)
-    let target = isNew ? path : FileSystem.resolved(path) ?? path
+    let target = isNew ? path : FileSystem.destination(of: path)
     let present = FileSystem.status(of: target)
     let draft = Self.draft(of: target)
     let descriptor = open(
@@ -75,7 +75,7 @@ package enum WholeFile {
 
   /// Checks that `write` can begin: finds an unusable path before the work is done.
   package static func check(_ path: String) throws(Failure) {
-    let target = FileSystem.resolved(path) ?? path
+    let target = FileSystem.destination(of: path)
     let present = FileSystem.status(of: target)
     // For example a name that is too long, which the draft's is not.
     if present == nil, errno != ENOENT { throw Failure(writing: path, errno) }
