@@ -60,6 +60,34 @@ import Testing
     #expect(ending.errors.contains("was not shown within 1s: cannot"), "\(ending.errors)")
   }
 
+  @Test func `a board that is missing at the end is named`() async throws {
+    try await withEmulator { emulator in
+      let program = try Program(["ask", "-p", emulator.port, "--title", "t", "--timeout", "3s"])
+      try await emulator.wait(for: "count=1")
+      try await emulator.ask(["command": "unplug"])
+      let ending = await program.ending()
+      #expect(ending.status == .exited(13))
+      #expect(
+        ending.errors.contains(
+          "no choice within 3s; at the end the device was disconnected: the port went away"),
+        "\(ending.errors)")
+    }
+  }
+
+  @Test(arguments: [
+    ("A,A", "'A' is there twice"), ("A,,B", "a label is empty"),
+    ("1,2,3,4,5", "there are more than 4 labels"),
+    ("more than 24 bytes is too long", "'more than 24 bytes is too long' has more than 24 bytes"),
+  ])
+  func `labels are refused with the reason`(labels: String, reason: String) async throws {
+    for command in [["ask", "--title", "t"], ["send", "t"]] {
+      let ending = try await Program(command + ["-p", "/dev/null/no", "--actions", labels]).ending()
+      #expect(ending.status == .exited(2))
+      let words = ending.errors.replacing("\n", with: " ")
+      #expect(words.contains("--actions '\(labels)': \(reason)"), "\(words)")
+    }
+  }
+
   @Test func `a device without buttons is not asked`() async throws {
     try await withEmulator("--profile", "firmware") { emulator in
       let ending = try await Program(["ask", "-p", emulator.port, "--title", "Deploy?"]).ending()
@@ -70,9 +98,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--timeout", "0"], ["--timeout", "25h"], ["--timeout", "m"], ["--actions", "A,A"],
-    ["--actions", "A,,B"],
-    ["--actions", "1,2,3,4,5"], ["--actions", "more than 24 bytes is too long"],
+    ["--timeout", "0"], ["--timeout", "25h"], ["--timeout", "m"],
     ["--text", String(repeating: "x", count: 500)],
   ])
   func `what cannot be asked is refused before the port is opened`(words: [String]) async throws {

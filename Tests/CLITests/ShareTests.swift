@@ -74,7 +74,8 @@ import Testing
       ["count", "-p", "share:"], environment: ["XDG_RUNTIME_DIR": directory.file("")]
     ).ending()
     #expect(none.status == .exited(10))
-    #expect(none.errors.contains("no 'notibot share' of this user is running"))
+    #expect(none.errors.contains("no 'notibot share' of this user listens in \(directory.file("/notibot"))"))
+    #expect(none.errors.contains("one with --socket PATH is the port share:PATH"))
   }
 
   @Test func `a live socket is refused, a stale one replaced`() async throws {
@@ -238,6 +239,32 @@ import Testing
       let ending = await watch.ending()
       #expect(ending.status == .exited(14))
       #expect(ending.errors.contains("the server of the shared board closed the connection"))
+    }
+  }
+
+  @Test func `ask ends with its server, and does not wait for one`() async throws {
+    try await withShare { share in
+      let ask = try Program(["ask", "-p", share.port, "--title", "Deploy?"])
+      try await share.emulator.wait(for: "count=1")
+      share.program.send(SIGKILL)
+      let ending = await ask.ending()
+      #expect(ending.status == .exited(14))
+      #expect(ending.errors.contains("the server of the shared board ended"), "\(ending.errors)")
+      let late = try await run("ask", "-p", share.port, "--title", "Deploy?")
+      #expect(late.status == .exited(10), "\(late.errors)")
+    }
+  }
+
+  @Test func `the error of a client names a board that is unplugged`() async throws {
+    try await withShare { share in
+      try await share.emulator.ask(["command": "unplug"])
+      for command in [["count"], ["send", "t"]] {
+        let ending = try await Program(command + ["-p", share.port, "--timeout", "1"]).ending()
+        #expect(ending.status == .exited(14))
+        #expect(
+          ending.errors.contains("the shared board at \(share.emulator.port) is disconnected"),
+          "\(ending.errors)")
+      }
     }
   }
 

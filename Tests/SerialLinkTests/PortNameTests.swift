@@ -116,7 +116,7 @@ import Testing
   func `invalid names are refused with the reason`(text: String, problem: String) {
     let error = portError { () throws(PortError) in _ = try PortName(parsing: text) }
     #expect(error?.code == .badPortName(problem))
-    #expect(error?.hint == "use one of: \(PortName.allForms)")
+    #expect(error?.hint.hasSuffix(": \(PortName.allForms)") == true)
   }
 
   @Test(arguments: PortName.forms)
@@ -139,6 +139,11 @@ import Testing
     #expect(try PortName(parsing: "null") == .address(.tty(path: "/dev/null")))
     // The tests run in the folder of the package.
     #expect(try PortName(parsing: "Package.swift") == .address(.tty(path: "./Package.swift")))
+  }
+
+  @Test func `for a word that is not a name the remedy has that of a file`() {
+    let error = portError { () throws(PortError) in _ = try PortName(parsing: "no-such-file") }
+    #expect(error?.hint.hasPrefix("a file in this folder is ./no-such-file; other forms: /dev/NAME,") == true)
   }
 
   @Test func `a user's text is printed without its control characters`() {

@@ -16,6 +16,7 @@ struct AskCommand: AsyncParsableCommand {
         0: the first action
         1: any other action, or the question was dismissed
         13: no choice within --timeout
+        14: the server of a shared board ended
       """)
 
   @OptionGroup var line: LineOptions
@@ -31,7 +32,8 @@ struct AskCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Labels of the buttons, 1 to 4, separated by commas; each at most 24 bytes.", valueName: "labels"))
+      "Labels of the buttons, 1 to 4 different ones of 1 to 24 bytes, separated by commas.",
+      valueName: "labels"))
   var actions = ActionLabels(labels: ["Approve", "Deny"])
 
   @Option(
@@ -55,6 +57,7 @@ struct AskCommand: AsyncParsableCommand {
   private var limitText: String { Int(timeout) == nil ? timeout.printable : timeout + "s" }
 
   func validate() throws {
+    try actions.check()
     guard Self.seconds(timeout) != nil else {
       throw ValidationError("--timeout must be 1s to 24h, such as 90s, 10m or 1h")
     }
@@ -104,8 +107,10 @@ struct AskCommand: AsyncParsableCommand {
     defer { folder?.remove() }
     let path = outbox ?? folder?.file("ask.sqlite") ?? ""
     return try await BoardAccess.withPort(line) { port in
-      try await withForwarder(port: port, outbox: path, options: options) { forwarder in
-        try await AskRun(forwarder: forwarder).answer(to: question, within: .seconds(seconds))
+      let isShared = if case .share = port.address { true } else { false }
+      return try await withForwarder(port: port, outbox: path, options: options) { forwarder in
+        try await AskRun(forwarder: forwarder, isShared: isShared)
+          .answer(to: question, within: .seconds(seconds))
       }
     }
   }
@@ -132,8 +137,12 @@ struct AskCommand: AsyncParsableCommand {
     case .left(let reason):
       Output.note("notibot: the question left the display without a choice: \(reason)")
       throw ArgumentParser.ExitCode(FailureKind.testFailed.rawValue)
-    case .timedOut:
+    case .timedOut(nil):
       throw Failure(.noAnswer, "no choice within \(limitText)")
+    case .timedOut(let reason?):
+      throw Failure(
+        .noAnswer, "no choice within \(limitText); at the end the device was disconnected: \(reason)",
+        remedy: "check the cable and the power supply")
     case .notShown(let obstacle):
       throw Failure(
         obstacle?.code == .portBusy ? .portBusy : .noAnswer,
@@ -150,7 +159,8 @@ enum AskAnswer: Sendable {
   case action(UInt32)
   /// Dismissed or evicted at the display.
   case left(reason: String)
-  case timedOut
+  /// The reason, if there was no connection at the end.
+  case timedOut(ConnectionReason?)
   /// It never was on the display; the reason, if the port could not be opened.
   case notShown(NotibotError?)
 }

@@ -16,6 +16,8 @@ struct AskRun: Sendable {
   }
 
   let forwarder: Forwarder
+  /// Whether the port is one of `notibot share`, whose end is not waited out.
+  let isShared: Bool
 
   /// Asks, and waits for the choice. The question is removed on every exit.
   ///
@@ -25,7 +27,10 @@ struct AskRun: Sendable {
     let deadline = ContinuousClock.now + limit
     let changes = forwarder.changes
     let device = try await Self.first(until: deadline) {
-      for await change in changes { if case .up(_, let device) = change.state { return device } }
+      for await change in changes {
+        if case .up(_, let device) = change.state { return device }
+        try checkServer(change)
+      }
       return nil
     }
     guard let device else { return .notShown(await forwarder.openFailure) }
@@ -49,7 +54,7 @@ struct AskRun: Sendable {
   private func choice(of number: Int64, until deadline: ContinuousClock.Instant) async throws -> AskAnswer {
     let forwarder = forwarder
     let display = Display()
-    let answer = try await Self.first(until: deadline) {
+    let answer = try await Self.first(until: deadline, while: watchServer) {
       for await report in forwarder.reports {
         if report == .delivered(number) { display.hasShown.store(true, ordering: .relaxed) }
         if let answer = try Self.answer(in: report, to: number) { return answer }
@@ -57,10 +62,29 @@ struct AskRun: Sendable {
       return nil
     }
     guard let answer else {
-      return display.hasShown.load(ordering: .relaxed) ? .timedOut : .notShown(await forwarder.openFailure)
+      return display.hasShown.load(ordering: .relaxed)
+        ? .timedOut(await forwarder.downReason) : .notShown(await forwarder.openFailure)
     }
     guard let answer else { throw try await ended() }
     return answer
+  }
+
+  /// Throws when the server of the shared board has ended; else returns with the forwarder.
+  private func watchServer() async throws {
+    for await change in forwarder.changes { try checkServer(change) }
+  }
+
+  private func checkServer(_ change: ConnectionChange) throws {
+    guard isShared else { return }
+    switch change.reason {
+    case .openFailed(let failure) where failure.code == .noBoard:
+      throw Failure(.noBoard, failure.description, remedy: failure.hint)
+    case .portGone:
+      throw Failure(
+        .linkLost, "the server of the shared board ended before a choice was made",
+        remedy: "check that 'notibot share' runs; it prints why it closes a connection")
+    default: break
+    }
   }
 
   /// Why there is no more: the forwarder has ended, or this task was cancelled.
@@ -70,12 +94,18 @@ struct AskRun: Sendable {
     return Failure(.linkLost, "the connection ended before a choice was made")
   }
 
-  /// The result of `body`; `nil` if it is not there by `deadline`.
+  /// The result of `body`; `nil` if it is not there by `deadline`. Throws what `watch` throws.
   private static func first<Result: Sendable>(
-    until deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Result?
+    until deadline: ContinuousClock.Instant, while watch: @escaping @Sendable () async throws -> Void = {},
+    _ body: @escaping @Sendable () async throws -> Result?
   ) async throws -> Result?? {
     try await withThrowingTaskGroup(of: Result??.self) { group in
       group.addTask { .some(try await body()) }
+      group.addTask {
+        try await watch()
+        await Interruption.untilCancelled()
+        return .none
+      }
       group.addTask {
         try await wait(until: deadline)
         return .none
@@ -100,8 +130,8 @@ struct AskRun: Sendable {
     switch report {
     case .action(number, let action, revision: _, let isStale): return isStale ? nil : .action(action)
     case .gone(number, let departure):
-      return departure == .expired ? .timedOut : .left(reason: departure.rawValue)
-    case .expired(number): return .timedOut
+      return departure == .expired ? .timedOut(nil) : .left(reason: departure.rawValue)
+    case .expired(number): return .timedOut(nil)
     case .refused(number, let error):
       throw Failure(.refused, "the device refused the question: \(error)")
     case .queued, .rejected, .duplicate, .delivered, .refused, .gone, .expired, .removed, .action,

@@ -42,7 +42,8 @@ struct SendCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Labels of buttons, 1 to 4, separated by commas; each at most 24 bytes. 'notibot watch' shows presses.",
+      "Labels of buttons, 1 to 4 different ones of 1 to 24 bytes, separated by commas. "
+        + "'notibot watch' shows presses.",
       valueName: "labels"))
   var actions: ActionLabels?
 
@@ -59,6 +60,7 @@ struct SendCommand: AsyncParsableCommand {
   var strict = false
 
   func validate() throws {
+    try actions?.check()
     guard message == nil || text == nil else {
       throw ValidationError("the text is given twice: as an argument and with --text")
     }

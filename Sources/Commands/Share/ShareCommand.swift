@@ -12,8 +12,8 @@ struct ShareCommand: AsyncParsableCommand {
     commandName: "share", abstract: "Let several programs use one board at the same time.",
     discussion: """
       Holds the port, prints the path of a unix socket, and serves it until SIGINT or SIGTERM. The other commands use \
-      the board as port share:PATH, or share: if one server is running. The server reconnects when the board restarts, \
-      or is unplugged and plugged in again.
+      the board as port share:PATH, or share: if one server of the user runs without --socket. The server reconnects \
+      when the board restarts, or is unplugged and plugged in again.
 
       EXIT CODES HERE
         11: the port is in use, or another process listens at the path.
@@ -23,7 +23,8 @@ struct ShareCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Path of the socket.", discussion: "Default: in the user's runtime directory.", valueName: "path"),
+      "Path of the socket.", discussion: "Default: in the user's runtime directory, where share: finds it.",
+      valueName: "path"),
     completion: .file())
   var socket: String?
 

@@ -49,6 +49,8 @@ struct ShareAnswer: Encodable {
   var error: Failure?
   /// Whether the board has a session now.
   var connected: Bool?
+  /// Whether the server has the board's port open.
+  var open: Bool?
   var count: UInt16?
   /// The text was cut to fit.
   var cut: Bool?

@@ -128,6 +128,7 @@ extension ShareServer {
 
   private func status(_ request: Int64?) -> ShareAnswer {
     var answer = ShareAnswer(id: request, connected: info != nil)
+    answer.open = board != nil
     answer.deviceID = info?.deviceID?.description
     answer.clients = clients.values.sorted { $0.id < $1.id }.map {
       let mode =

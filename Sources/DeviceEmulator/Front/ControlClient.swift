@@ -34,7 +34,7 @@ package struct ControlClient: Sendable {
   package func send(
     _ request: ControlRequest, timeout: Duration = .seconds(5)
   ) async throws(Failure) -> ControlReply {
-    guard path.utf8.count <= 107 else { throw unreachable("the path is too long") }
+    guard path.utf8.count <= UnixSocket.pathLimitBytes else { throw unreachable("the path is too long") }
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let answer = loop.makePromise(of: [UInt8].self)
     let channel: any NIOCore.Channel

@@ -34,18 +34,23 @@ extension Device {
     } catch {
       // So that the next attempt finds the port free.
       await device.close()
-      throw named(error, address)
+      throw await named(error, address)
     }
     return device
   }
 
   /// The error; `busy` if nothing answered and another program has the port open without a lock,
-  /// since that program may have read the answers of the device.
-  private static func named(_ error: any Error, _ address: PortAddress) -> any Error {
-    guard let failure = error as? NotibotError, failure.code == .noAnswer, let path = address.path,
-      let user = PortHolder.user(of: path)
-    else { return error }
-    return NotibotError(PortError(.busy(user), port: failure.port, operation: "connect to"))
+  /// since that program may have read the answers of the device; `linkLost` if the server of a
+  /// shared board has lost it.
+  private static func named(_ error: any Error, _ address: PortAddress) async -> any Error {
+    guard let failure = error as? NotibotError, failure.code == .noAnswer else { return error }
+    var code: PortError.Code?
+    if let path = address.path {
+      code = PortHolder.user(of: path).map { .busy($0) }
+    } else if case .share(let path, _) = address {
+      code = await ShareSocket.lostPort(at: path).map { .share(.boardGone(port: $0)) }
+    }
+    return code.map { NotibotError(PortError($0, port: failure.port, operation: "connect to")) } ?? error
   }
 
   /// The address of the only known board that reports the identity `id`.

@@ -236,6 +236,11 @@ public actor Forwarder {
   /// Why the port cannot be opened at present; `nil`: it can, or was not tried.
   package var openFailure: NotibotError? { machine.supervisor.openFailure.map(NotibotError.init) }
 
+  /// Why there is no connection at present; `nil`: there is one, or it is being opened.
+  package var downReason: ConnectionReason? {
+    machine.supervisor.lastReported.flatMap { $0.state == .down ? $0.reason : nil }
+  }
+
   /// Waits for the end. Throws `NotibotError` if the caller did not end it, `CancellationError`
   /// after a cancellation.
   public func ended() async throws {

@@ -2,6 +2,7 @@ import CSerialShim
 import Foundation
 import Glibc
 import NIOCore
+import NIOPosix
 
 /// The client's side of the socket of `notibot share`. Source: docs/INTERFACE.md.
 package enum ShareSocket {
@@ -30,7 +31,7 @@ package enum ShareSocket {
       .map { "\(folder)/\($0)" }.sorted().filter(isServed)
     switch paths.count {
     case 1: return paths[0]
-    case 0: throw PortError(.share(.none), port: "share:", operation: "open")
+    case 0: throw PortError(.share(.none(folder: folder)), port: "share:", operation: "open")
     default: throw PortError(.share(.several(paths)), port: "share:", operation: "open")
     }
   }
@@ -39,6 +40,40 @@ package enum ShareSocket {
     let connected = serial_shim_connect_unix(path)
     if connected >= 0 { close(connected) }
     return connected >= 0
+  }
+
+  /// The port of a shared board, if its server says that it does not have it open; else nil, also
+  /// for a server that does not answer.
+  /// - Parameter path: of the socket; empty: the only one of this user.
+  package static func lostPort(at path: String) async -> String? {
+    let lost = try? await NIOThreadPool.singleton.runIfActive { lostPortNow(at: path) }
+    return lost ?? nil
+  }
+
+  /// Blocks.
+  private static func lostPortNow(at path: String) -> String? {
+    struct Greeting: Decodable { var port: String }
+    struct Status: Decodable { var open: Bool? }
+    guard let path = try? path.isEmpty ? only() : path else { return nil }
+    let connected = serial_shim_connect_unix(path)
+    guard connected >= 0 else { return nil }
+    let socket = OwnedDescriptor(owning: connected)
+    let request = #"{"op":"status"}"# + "\n"
+    var bytes: [UInt8] = []
+    guard write(socket.raw, request, request.utf8.count) == request.utf8.count else { return nil }
+    var lines: [ArraySlice<UInt8>] = []
+    while lines.count < 3 {
+      var input = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+      var chunk = [UInt8](repeating: 0, count: lineLimitBytes)
+      guard poll(&input, 1, Int32(answerLimit.nanoseconds / 1_000_000)) == 1 else { return nil }
+      let count = read(socket.raw, &chunk, chunk.count)
+      guard count > 0, bytes.count <= 2 * lineLimitBytes else { return nil }
+      bytes += chunk.prefix(count)
+      lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    }
+    let status = try? JSONDecoder().decode(Status.self, from: Data(lines[1]))
+    guard status?.open == false else { return nil }
+    return (try? JSONDecoder().decode(Greeting.self, from: Data(lines[0])))?.port
   }
 
   /// Attaches to a shared board.

@@ -5,6 +5,9 @@ import NIOPosix
 
 /// Unix sockets as NIO channels.
 package enum UnixSocket {
+  /// Bytes of a path, at most. Source: unix(7), `sun_path`.
+  package static let pathLimitBytes = 107
+
   /// Connects to the socket at `path`.
   package static func connect(
     to path: String, on loop: any EventLoop, initializer: @escaping SerialChannel.Initializer

@@ -49,7 +49,7 @@ extension PortName {
     Form(
       prefix: "share:", syntax: "share:[PATH]", example: "share:/tmp/noti.sock",
       meaning:
-        "a board that `share` offers at a unix socket to several programs at once; without PATH the only one of this user",
+        "a board that `share` offers at a unix socket to several programs at once; without PATH the only one of this user that runs without `--socket`",
       read: share),
     Form(
       prefix: "labgrid:@", syntax: "labgrid:@TAG=VALUE[,...]", example: "labgrid:@board=notibot,chip=esp32c3",
@@ -126,6 +126,9 @@ extension PortName {
     if text.utf8.contains(0) { throw Failure(.usage, "the port name contains a NUL") }
   }
 
+  /// The reason for a word that is not a name, and for one of a file that does not exist yet.
+  static let noForm = "this is neither a path nor a known form"
+
   private static func tty(parsing text: Substring) throws(Failure) -> PortName {
     let path = PortName.address(.tty(path: String(text)))
     if text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("../") { return path }
@@ -138,7 +141,7 @@ extension PortName {
     }
     if text.hasPrefix("tty") { throw Failure(.usage, "a path needs its directory: /dev/\(text)") }
     if text.contains("/") { return path }
-    throw Failure(.usage, "this is neither a path nor a known form")
+    throw Failure(.usage, noForm)
   }
 
   private static func usb(parsing rest: Substring) throws(Failure) -> PortName {
@@ -179,7 +182,9 @@ extension PortName {
   }
 
   private static func socketPath(_ text: Substring) throws(Failure) -> String {
-    guard text.utf8.count <= 107 else { throw Failure(.usage, "a socket's path has at most 107 bytes") }
+    guard text.utf8.count <= UnixSocket.pathLimitBytes else {
+      throw Failure(.usage, "a socket's path has at most \(UnixSocket.pathLimitBytes) bytes")
+    }
     return String(text)
   }
 

@@ -186,6 +186,8 @@ extension PortError: ClassifiedError {
     case .noModemLines:
       "use a port with modem lines"
     case .unsupportedBaud, .badRate: "choose another rate, such as 115200"
+    case .badPortName(let text) where text.hasPrefix(PortName.noForm):
+      "a file in this folder is ./\(port.printable); other forms: \(PortName.allForms)"
     case .badPortName: "use one of: \(PortName.allForms)"
     case .unavailableForm: "use one of: \(PortName.openableForms)"
     case .linkOccupied: "choose another path, or remove it if nothing uses it"
