@@ -64,7 +64,7 @@ package final class EmulatorProcess: Sendable {
     process.arguments =
       [
         "emulate", "--json", "--control", control, "--att", "unix:" + att, "--profile", profile, "--seed",
-        "\(seed)", "--until-input-ends",
+        "\(seed)", "--until-eof",
       ] + place + arguments
     let output = Pipe()
     process.standardOutput = output

@@ -110,13 +110,16 @@ import Testing
     }
   }
 
-  @Test func `an endless request is cut off, and the emulator keeps running`() async throws {
+  @Test(arguments: [(1 << 20, ""), (16_385, ""), (32_000, "\n")])
+  func `a request that is too long is refused, and the emulator keeps running`(
+    bytes: Int, end: String
+  ) async throws {
     try await withEmulator { emulator in
       let path = emulator.control
       let answer = try await onThread {
-        try UnixSocket.exchange(String(repeating: "x", count: 1 << 20), at: path)
+        try UnixSocket.exchange(String(repeating: "x", count: bytes) + end, at: path)
       }
-      #expect(answer == "")
+      #expect(answer == #"{"error":"the request is longer than 16384 bytes","ok":false}"#)
       #expect(try await emulator.statistics()["count"] == 0)
     }
   }

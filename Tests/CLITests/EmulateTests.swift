@@ -56,6 +56,21 @@ import Testing
     #expect(try emulator.directory.names() == [])
   }
 
+  @Test func `with --until-eof the end of standard input ends it with success`() async throws {
+    let directory = try TemporaryDirectory()
+    let program = try Program(
+      ["emulate", "--until-eof", "--link", directory.file("port"), "--control", directory.file("control")],
+      input: nil)
+    #expect(try await program.output.line(0) == directory.file("port"))
+    program.write("what comes from it is ignored\n")
+    #expect(try await run("count", "-p", directory.file("port")).lines == ["0"])
+    program.closeInput()
+    let ending = await program.ending()
+    #expect(ending.status == .exited(0), "\(ending.errors)")
+    #expect(ending.errorLines.count == 1)
+    #expect(try directory.names() == [])
+  }
+
   @Test func `the same seed is the same device`() async throws {
     let first = try await withEmulator("--seed", "7") { try await $0.statistics()["bootID"] }
     let second = try await withEmulator("--seed", "7") { try await $0.statistics()["bootID"] }

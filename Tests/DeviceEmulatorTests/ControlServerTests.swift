@@ -131,7 +131,8 @@ struct ControlServerTests {
     try await withControl { client, _, _ in
       let raw = try RawClient(client.path)
       for _ in 0..<20 { raw.send(String(repeating: "x", count: 4096)) }
-      #expect(await raw.lines(1).isEmpty)
+      let refusal = #"{"error":"the request is longer than 16384 bytes","ok":false}"#
+      #expect(await raw.lines(1) == [refusal])
       #expect(try await client.perform(.statistics).ok)
     }
   }

@@ -99,10 +99,8 @@ struct EmulateCommand: AsyncParsableCommand {
   var json = false
 
   @Flag(
-    help: ArgumentHelp(
-      "Exit when standard input closes, which happens when the parent process exits.", visibility: .hidden)
-  )
-  var untilInputEnds = false
+    help: "End when standard input ends, such as a pipe from a process that ends; the exit code is 0.")
+  var untilEof = false
 
   @Flag(help: "List the profiles and exit.")
   var listProfiles = false
@@ -166,10 +164,10 @@ struct EmulateCommand: AsyncParsableCommand {
     try EmulatedCrowdOptions.reserve(for: devices.count)
     let addresses = usbOptions.isUSB ? nil : try address.map(crowd.addresses)
     let (plan, viewed, viewPort) = (devices, view, viewPort)
-    let untilInputEnds = untilInputEnds
+    let untilEof = untilEof
     Output.beginServing()
     try await Interruption.cancelling {
-      if untilInputEnds { Self.cancelWhenInputEnds() }
+      if untilEof { Self.endWithInput() }
       var running = RunningEmulators()
       do {
         for (index, (profile, usb)) in plan.enumerated() {
@@ -257,12 +255,15 @@ struct EmulateCommand: AsyncParsableCommand {
     }
   }
 
-  private static func cancelWhenInputEnds() {
+  private static func endWithInput() {
     Thread.detachNewThread {
-      var byte: UInt8 = 0
+      var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      var bytes = [UInt8](repeating: 0, count: 4096)
       while true {
-        let count = read(STDIN_FILENO, &byte, 1)
-        if count == 0 || count < 0 && errno != EINTR { return Interruption.cancel() }
+        // Another process can have made it non-blocking.
+        _ = poll(&input, 1, -1)
+        let count = read(STDIN_FILENO, &bytes, bytes.count)
+        if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return Interruption.end() }
       }
     }
   }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Dispatch
 import Foundation
 import NotibotHost
@@ -40,6 +41,8 @@ package enum Interruption {
 
   private struct State {
     var signal: (number: Int32, at: ContinuousClock.Instant)?
+    /// Whether an end after the signal is a success.
+    var isSuccess = false
     var cancel: (@Sendable () -> Void)?
     /// Since the signal.
     var grace: Grace?
@@ -95,12 +98,13 @@ package enum Interruption {
     }
     if isLate { task.cancel() }
     let outcome = await task.result
-    let number = state.withLock { state in
+    let (number, isSuccess) = state.withLock { state in
       state.cancel = nil
-      return state.signal?.number
+      return (state.signal?.number, state.isSuccess)
     }
     // A signal does not hide that promises are lost.
     if case .failure(let error as NotibotError) = outcome, error.isOutboxDisplaced { throw error }
+    if isSuccess { throw ArgumentParser.ExitCode.success }
     if let number { throw failure(of: number) }
     try Output.checkTaken()
     return try outcome.get()
@@ -109,6 +113,15 @@ package enum Interruption {
   /// Cancels the running command, if there is one.
   package static func cancel() {
     state.withLock(\.cancel)?()
+  }
+
+  /// Ends the command as SIGTERM does, but with exit code 0; nothing after a signal.
+  package static func end() {
+    let isFirst = state.withLock { state in
+      if state.signal == nil { state.isSuccess = true }
+      return state.isSuccess
+    }
+    if isFirst { kill(getpid(), SIGTERM) }
   }
 
   // MARK: The end of a command that does not end

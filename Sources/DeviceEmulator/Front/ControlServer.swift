@@ -5,7 +5,7 @@ import SerialLink
 /// A Unix socket that takes one JSON request per line and answers each with one line of JSON; for
 /// one device, or for several that the requests number.
 struct ControlServer: Sendable {
-  /// The longest request line, in bytes; a longer one ends the connection.
+  /// The longest request, in bytes without its newline; a longer one ends the connection.
   static let lineLimitBytes = 16_384
 
   private let socket: EmulatorSocket
@@ -27,14 +27,23 @@ struct ControlServer: Sendable {
 
 /// Splits the input into lines and answers them in order. It reads on only after all received
 /// requests are answered, so that a client that does not read its answers does not grow a queue.
+///
+/// States: *answering* → `view` → *viewing*; → a request that is too long → *refused*. In both,
+/// input is read and ignored.
 final class ControlHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
+  private enum State {
+    case answering
+    /// The task sends snapshots until the connection ends.
+    case viewing(Task<Void, Never>)
+    case refused
+  }
+
   private let servers: [EmulatorServer]
   private var unread = ByteBuffer()
-  /// Sends snapshots until the connection ends; nil before `view`.
-  private var viewer: Task<Void, Never>?
+  private var state = State.answering
 
   init(servers: [EmulatorServer]) {
     self.servers = servers
@@ -45,17 +54,17 @@ final class ControlHandler: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard viewer == nil else { return }
+    guard case .answering = state else { return }
     var bytes = unwrapInboundIn(data)
     unread.writeBuffer(&bytes)
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    viewer == nil ? answerNext(context) : context.read()
+    if case .answering = state { answerNext(context) } else { context.read() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    viewer?.cancel()
+    if case .viewing(let viewer) = state { viewer.cancel() }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -63,9 +72,12 @@ final class ControlHandler: ChannelInboundHandler {
   }
 
   private func answerNext(_ context: ChannelHandlerContext) {
-    guard let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else {
+    let end = unread.readableBytesView.firstIndex(of: UInt8(ascii: "\n"))
+    guard (end ?? unread.writerIndex) - unread.readerIndex <= ControlServer.lineLimitBytes else {
+      return refuse(context)
+    }
+    guard let end else {
       unread.discardReadBytes()
-      if unread.readableBytes > ControlServer.lineLimitBytes { return context.close(promise: nil) }
       return context.read()
     }
     let line = unread.readBytes(length: end - unread.readerIndex) ?? []
@@ -88,11 +100,21 @@ final class ControlHandler: ChannelInboundHandler {
       }
   }
 
+  /// The rest of the input is read, because unread bytes would replace the answer with a reset.
+  private func refuse(_ context: ChannelHandlerContext) {
+    state = .refused
+    unread = ByteBuffer()
+    let reply = ControlReply.refused("the request is longer than \(ControlServer.lineLimitBytes) bytes")
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Self.line(reply))), promise: nil)
+    context.close(mode: .output, promise: nil)
+    context.read()
+  }
+
   /// Sends snapshots, each after the previous one was taken, until either side ends. Requests are
   /// no longer read.
   private func stream(_ snapshots: AsyncStream<[UInt8]>, _ context: ChannelHandlerContext) {
     let channel = context.channel
-    viewer = Task {
+    let viewer = Task {
       for await snapshot in snapshots {
         do {
           try await channel.writeAndFlush(ByteBuffer(bytes: snapshot + [UInt8(ascii: "\n")]))
@@ -102,6 +124,7 @@ final class ControlHandler: ChannelInboundHandler {
       }
       channel.close(promise: nil)
     }
+    state = .viewing(viewer)
     context.read()
   }
 
@@ -135,6 +158,10 @@ final class ControlHandler: ChannelInboundHandler {
     } catch {
       reply = .refused(error.description)
     }
+    return line(reply)
+  }
+
+  private static func line(_ reply: ControlReply) -> [UInt8] {
     let encoded = (try? reply.printableJSON()) ?? #"{"error":"internal","ok":false}"#
     return Array((encoded + "\n").utf8)
   }
