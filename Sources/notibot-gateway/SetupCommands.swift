@@ -32,26 +32,39 @@ struct InitCommand: AsyncParsableCommand {
   func run() async throws {
     Termination.release()
     let folder = options.folder
-    try folder.prepare()
+    // Everything that can be wrong with the arguments, before the first file is written.
+    try folder.checkLength()
+    try Certificates.check(names: name)
+    _ = try port.map(PortName.init(parsing:))
+    let profiles = try profile.map(content)
     let isThere = FileManager.default.fileExists(atPath: folder.certificate)
+    let isConfigured = FileManager.default.fileExists(atPath: folder.configuration)
+    guard !isConfigured || port == nil else {
+      throw Failure(
+        .usage, "\(folder.configuration) exists", remedy: "change 'port' in it, or use run --port")
+    }
     guard renew || !isThere || name.isEmpty else {
       throw Failure(.usage, "\(folder.certificate) exists", remedy: "add --renew to replace it")
     }
+    try folder.prepare()
     if renew || !isThere {
       let names = ["127.0.0.1", "::1", "localhost"] + name
-      try await Certificates.make(in: folder, names: isThere && name.isEmpty ? nil : names)
+      let keepsNames = try name.isEmpty && Certificates.isUsable(folder.certificate)
+      if isThere, name.isEmpty, !keepsNames {
+        GatewayProgram.note(
+          "\(folder.certificate) is damaged: the new one has the names \(names.joined(separator: ", ")); "
+            + "add others with --renew --name NAME")
+      }
+      try await Certificates.make(in: folder, names: keepsNames ? nil : names)
     }
-    if !FileManager.default.fileExists(atPath: folder.configuration) {
+    try Certificates.checkFiles(in: folder)
+    if !isConfigured {
       try PrivateFile.write(
         "{\"port\": \(jsonString(port ?? "auto")),\n \"apns\": \"127.0.0.1:2197\",\n"
           + " \"http\": \"127.0.0.1:2586\"}\n",
         to: folder.configuration)
-    } else if port != nil {
-      throw Failure(
-        .usage, "\(folder.configuration) exists", remedy: "change 'port' in it, or use run --port")
     }
-    try FileManager.default.createDirectory(atPath: folder.profiles, withIntermediateDirectories: true)
-    for path in profile { try copy(path, to: folder) }
+    for (name, text) in profiles { try PrivateFile.write(text, to: folder.profiles + "/" + name) }
     GatewayProgram.data(
       """
       folder       \(folder.path)
@@ -63,7 +76,8 @@ struct InitCommand: AsyncParsableCommand {
       """)
   }
 
-  private func copy(_ path: String, to folder: GatewayFolder) throws {
+  /// The name and the text of a profile's copy.
+  private func content(of path: String) throws -> (name: String, text: String) {
     let known = KnownProfiles.all[path]
     var bytes = known ?? []
     if known == nil {
@@ -79,7 +93,7 @@ struct InitCommand: AsyncParsableCommand {
       throw Failure(.usage, "cannot read \(path): \(error)")
     }
     let name = known == nil ? URL(filePath: path).lastPathComponent : path + ".json"
-    try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: folder.profiles + "/" + name)
+    return (name, String(decoding: bytes, as: UTF8.self))
   }
 }
 
@@ -123,7 +137,7 @@ struct TrustCommand: ParsableCommand {
     for topic in topic { try check("topic", topic, Topic.problem) }
     let bytes =
       try key == "-"
-      ? Array(FileHandle.standardInput.read(upToCount: 8192) ?? Data())
+      ? PrivateFile.readInput(limitBytes: 8192)
       : PrivateFile.read(key, limitBytes: 8192)
     guard let publicKey = ProviderKey.publicKey(inPEM: String(decoding: bytes, as: UTF8.self)) else {
       throw Failure(

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import ssl
+import subprocess
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -150,4 +151,46 @@ def t86_start(programs):
         wait_for(lambda: world.reports("check the clock") == 1, "one line about the clock")
 
 
-STORIES = [t84_renewal, t85_kept_elsewhere, t86_start]
+def t87_files(programs):
+    """T87: what is missing or damaged is named, and `init --renew` makes it again; wrong arguments
+    leave no file."""
+    with World(programs) as world:
+        for name in ("ca.pem", "leaf.pem", "leaf.key"):
+            former = read(world, "ca.key")
+            for state in ("damaged", "missing"):
+                if state == "damaged":
+                    world.write(name, b"")
+                else:
+                    os.unlink(os.path.join(world.folder, name))
+                if (name, state) != ("leaf.pem", "missing"):
+                    problem = world.ended("init", status=2).stderr
+                    expect(f"{name} is {state}; run" in problem, f"{name}: {problem}")
+                world.run("init", "--renew")
+                world.run("init")
+            equal(read(world, "ca.key"), former, f"the authority's key after {name}")
+        world.start()
+        with world.client() as client:
+            equal(world.push(client, DAYLY_PUSH).status_code, 200, "a push with the new files")
+        world.kill()
+        os.unlink(os.path.join(world.folder, "ca.pem"))
+        world.start()
+        wait_for(lambda: world.reports("ca.pem is missing") == 1, "one line about the authority")
+        world.kill()
+        world.write("ca.pem", b"")
+        world.write("ca.key", b"")
+        expect("ca.key is damaged; put" in world.ended("init", "--renew", status=18).stderr, "a damaged authority")
+        other = os.path.join(world.path, "other")
+        for words in (["--profile", "typo"], ["--name", "a b"], ["--port", "typo"]):
+            done = subprocess.run([world.gateway, "init", "--directory", other, *words], capture_output=True)
+            equal((done.returncode, os.path.exists(other)), (2, False), f"init {words}")
+        long = os.path.join(world.path, "x" * 107)
+        for command in ("init", "run", "status"):
+            done = subprocess.run([world.gateway, command, "--directory", long], capture_output=True, text=True)
+            equal(done.returncode, 2, f"{command} in a long folder: {done.stderr}")
+            expect("for the socket in it, at most 94" in done.stderr, done.stderr)
+        closed = ["sh", "-c", '"$0" push - --topic a.b --directory "$1" <&-', world.gateway, world.folder]
+        done = subprocess.run(closed, capture_output=True, text=True, timeout=LIMIT_S)
+        equal((done.returncode, done.stderr.count("Domain")), (2, 0), f"push without input: {done.stderr}")
+
+
+STORIES = [t84_renewal, t85_kept_elsewhere, t86_start, t87_files]

@@ -1,11 +1,12 @@
 #if Gateway
 import Foundation
 import NIOCore
+import NIOSSL
 package import SerialLink
 
 /// The certificates of a gateway, made by the program `openssl`: an authority that senders trust,
-/// and the server's certificate. Files are replaced one by one, and the key stays, so that they
-/// belong together at any time.
+/// and the server's certificate. Files are replaced one by one, and a key that can be read stays,
+/// so that they belong together at any time.
 package enum Certificates {
   /// Days that a server's certificate is valid.
   package static let leafDays = 90
@@ -13,21 +14,54 @@ package enum Certificates {
   package static let authorityDays = 3650
   /// Ends a hang.
   private static let limit = Duration.seconds(30)
+  /// Bytes of a file, at most.
+  static let limitBytes = 1 << 20
 
-  /// Makes what is missing of authority and key, and a server's certificate.
+  /// Throws unless each is an address or a host name.
+  package static func check(names: [String]) throws(Failure) {
+    guard names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isNameCharacter) }) else {
+      throw Failure(.usage, "a name of the certificate is neither an address nor a host name")
+    }
+  }
+
+  /// Throws unless the files that senders and servers need can be read.
+  package static func checkFiles(in folder: GatewayFolder) throws(Failure) {
+    let (authority, server) = (folder.authority, folder.certificate)
+    for path in [authority, server, folder.certificateKey] {
+      if try isUsable(path) { continue }
+      throw Failure(
+        .usage, "\(path) is \(exists(path) ? "damaged" : "missing")",
+        remedy: "run notibot-gateway init --renew, which makes it again")
+    }
+  }
+
+  /// Whether a certificate, or the private key in a file `.key`, can be read. False for a missing
+  /// file; throws if the system does not let it be read.
+  package static func isUsable(_ path: String) throws(Failure) -> Bool {
+    guard exists(path) else { return false }
+    let bytes = try PrivateFile.read(path, limitBytes: limitBytes)
+    if path.hasSuffix(".key") { return (try? NIOSSLPrivateKey(bytes: bytes, format: .pem)) != nil }
+    return (try? NIOSSLCertificate.fromPEMBytes(bytes))?.isEmpty == false
+  }
+
+  /// Makes what is missing or damaged of authority and key, and a server's certificate.
   ///
   /// - Parameter names: its addresses and host names; nil: those of the present one.
   package static func make(in folder: GatewayFolder, names: [String]?) async throws(Failure) {
-    guard names?.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isNameCharacter) }) ?? true else {
-      throw Failure(.usage, "a name of the certificate is neither an address nor a host name")
-    }
-    if !exists(folder.authority) { try await makeAuthority(in: folder) }
-    guard exists(folder.authorityKey) else {
+    try check(names: names ?? [])
+    guard exists(folder.authorityKey) || !exists(folder.authority) else {
       throw Failure(
         .unfitEnvironment, "\(folder.authorityKey) is missing",
         remedy: "put it there, run notibot-gateway init --renew, and keep it elsewhere again")
     }
-    if !exists(folder.certificateKey) { try await makeKey(folder.certificateKey) }
+    if exists(folder.authority), try !isUsable(folder.authorityKey) {
+      throw Failure(
+        .unfitEnvironment, "\(folder.authorityKey) is damaged",
+        remedy: "put a copy of it there; or delete ca.pem and ca.key, run notibot-gateway init --renew, and "
+          + "give the new ca.pem to the senders")
+    }
+    if try !isUsable(folder.authority) { try await makeAuthority(in: folder) }
+    if try !isUsable(folder.certificateKey) { try await makeKey(folder.certificateKey) }
     try await write(to: folder.file("leaf.csr"), request(in: folder, names))
     defer { unlink(folder.file("leaf.csr")) }
     try await write(
@@ -50,7 +84,8 @@ package enum Certificates {
   }
 
   private static func makeAuthority(in folder: GatewayFolder) async throws(Failure) {
-    try await makeKey(folder.authorityKey)
+    // Senders that have its former certificate continue to trust it.
+    if try !isUsable(folder.authorityKey) { try await makeKey(folder.authorityKey) }
     try await write(
       to: folder.authority,
       [
@@ -102,21 +137,22 @@ package enum Certificates {
     }
     switch await process.exitCode(within: limit) {
     case 0: break
-    case 127: throw openssl("is missing")
-    case nil: throw openssl("\(arguments[0]) did not end")
+    case 127: throw openssl("is missing", remedy: "install openssl 3.0 or newer")
+    case nil: throw openssl("\(arguments[0]) did not end", remedy: "try again")
     case .some(let code):
       let words = (try? await process.ended.get()) ?? ""
       let reason = words.split(separator: "\n").first.map { String($0.prefix(200)) } ?? "ended with \(code)"
-      throw openssl("\(arguments[0]) failed: \(reason)")
+      throw openssl(
+        "\(arguments[0]) failed: \(reason)",
+        remedy: "check the files that it names, and that 'openssl version' is 3.0 or newer")
     }
     try? pipe.fileHandleForWriting.close()
     let bytes = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
     try PrivateFile.write(String(decoding: bytes, as: UTF8.self), to: path)
   }
 
-  private static func openssl(_ problem: String) -> Failure {
-    Failure(
-      .unfitEnvironment, "the program openssl \(problem)", remedy: "install openssl 3.0 or newer")
+  private static func openssl(_ problem: String, remedy: String) -> Failure {
+    Failure(.unfitEnvironment, "the program openssl \(problem)", remedy: remedy)
   }
 }
 #endif

@@ -35,19 +35,32 @@ package struct GatewayFolder: Hashable, Sendable {
   package var store: String { file("gateway.sqlite") }
   package var socket: String { file("gateway.sock") }
 
-  /// Creates the folder with mode 0700, or checks that it has no wider one.
+  /// Creates the folder with mode 0700, or checks that it has no wider one; also that of profiles.
   package func prepare() throws(Failure) {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw Failure(.noPermission, "cannot create the folder \(path): \(error.localizedDescription)")
+    for path in [path, profiles] {
+      do {
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      } catch {
+        throw Failure(.noPermission, "cannot create the folder \(path): \(errorText(error))")
+      }
+      if path == self.path { try PrivateFile.checkMode(of: path) }
     }
-    try PrivateFile.checkMode(of: path)
+  }
+
+  /// Throws if the path is too long for that of the socket in it.
+  package func checkLength() throws(Failure) {
+    guard socket.utf8.count > UnixSocket.pathLimitBytes else { return }
+    let limit = UnixSocket.pathLimitBytes - socket.utf8.count + path.utf8.count
+    throw Failure(
+      .usage,
+      "the path of the folder \(path) has \(path.utf8.count) bytes; for the socket in it, at most "
+        + "\(limit) are possible", remedy: "choose a shorter one with --directory")
   }
 
   /// Throws unless the folder exists, is ours and is closed to others.
   package func check() throws(Failure) {
+    try checkLength()
     guard FileManager.default.fileExists(atPath: configuration) else {
       throw Failure(.usage, "\(path) is not a gateway's folder", remedy: "run notibot-gateway init")
     }
@@ -71,7 +84,7 @@ package struct GatewayFolder: Hashable, Sendable {
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: profiles)
     } catch {
-      throw Failure(.usage, "cannot read the folder \(profiles): \(error.localizedDescription)")
+      throw Failure(.usage, "cannot read the folder \(profiles): \(errorText(error))")
     }
     var found: [TopicProfile] = []
     var owners: [String: String] = [:]

@@ -22,8 +22,6 @@ actor CertificateKeeper {
 
   /// Between two looks at the files.
   private static let period = TimeAmount.seconds(10)
-  /// Bytes of a certificate's file, at most.
-  private static let certificateLimitBytes = 1 << 20
 
   nonisolated let eventLoop: any EventLoop
   private let folder: GatewayFolder
@@ -51,6 +49,11 @@ actor CertificateKeeper {
       keeper = CertificateKeeper(folder, eventLoop, try content.get(), found.versions, warn)
     } catch {
       throw Failure(error.kind, error.message, remedy: "run notibot-gateway init --renew")
+    }
+    if found.versions[2].isMissing {
+      warn(
+        "\(folder.authority) is missing: the certificate is not renewed; notibot-gateway init --renew makes both again"
+      )
     }
     await keeper.begin()
     return keeper
@@ -160,10 +163,10 @@ actor CertificateKeeper {
 
   /// Blocks.
   private static func read(_ folder: GatewayFolder) throws(Failure) -> Content {
-    let certificate = try PrivateFile.read(folder.certificate, limitBytes: certificateLimitBytes)
-    let key = try PrivateFile.read(folder.certificateKey, limitBytes: certificateLimitBytes)
+    let certificate = try PrivateFile.read(folder.certificate, limitBytes: Certificates.limitBytes)
+    let key = try PrivateFile.read(folder.certificateKey, limitBytes: Certificates.limitBytes)
     // Without one, or with another one, the certificate is its user's to replace.
-    let authority = (try? PrivateFile.read(folder.authority, limitBytes: certificateLimitBytes))
+    let authority = (try? PrivateFile.read(folder.authority, limitBytes: Certificates.limitBytes))
       .flatMap { try? NIOSSLCertificate(bytes: $0, format: .pem) }
     do {
       let chain = try NIOSSLCertificate.fromPEMBytes(certificate)
@@ -178,8 +181,14 @@ actor CertificateKeeper {
         context: try NIOSSLContext(configuration: tls),
         files: CertificateMachine.Files(server: term(of: server), authority: authority.map(term)))
     } catch {
+      let reason =
+        switch error as? NIOSSLError {
+        case .failedToLoadPrivateKey: "the key cannot be read"
+        case .failedToLoadCertificate: "the certificate cannot be read"
+        default: "they do not belong together"
+        }
       throw Failure(
-        .unfitEnvironment, "cannot use \(folder.certificate) with \(folder.certificateKey): \(error)")
+        .unfitEnvironment, "cannot use \(folder.certificate) with \(folder.certificateKey): \(reason)")
     }
   }
 

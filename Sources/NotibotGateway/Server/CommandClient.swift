@@ -16,6 +16,7 @@ package enum CommandClient {
   package static func request(
     _ method: String, _ uri: String, body: [UInt8] = [], waitSeconds: Int64 = 0, to folder: GatewayFolder
   ) async throws(Failure) -> (status: Int, body: String) {
+    try folder.checkLength()
     let group = MultiThreadedEventLoopGroup.singleton
     let answer = group.next().makePromise(of: HTTPAnswer.self)
     let limit = answerLimit + .seconds(waitSeconds)
