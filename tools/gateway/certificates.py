@@ -174,7 +174,7 @@ def t87_files(programs):
         world.kill()
         os.unlink(os.path.join(world.folder, "ca.pem"))
         world.start()
-        wait_for(lambda: world.reports("ca.pem is missing") == 1, "one line about the authority")
+        wait_for(lambda: world.reports("ca.pem is missing: the certificate") == 1, "one line about the authority")
         world.kill()
         world.write("ca.pem", b"")
         world.write("ca.key", b"")
