@@ -152,7 +152,7 @@ enum ReportInput {
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
-      throw failure(path, errorText(error))
+      throw failure(path, errorText(error), "name a folder that you are permitted to read")
     }
     names = names.filter { $0.hasSuffix(".json") && isRegular("\(path)/\($0)") }
     guard !names.isEmpty, names.count <= RunSet.documentsLimit else {
