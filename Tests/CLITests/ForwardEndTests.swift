@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/dev/null", Int32(2), "not a serial port"), ("bogus", Int32(2), "use one of: /dev/NAME"),
+    ("/dev/null", Int32(2), "not a serial port"), ("bogus", Int32(2), "/dev/NAME, auto, usb:"),
   ])
   func `a permanent port failure ends it`(port: String, code: Int32, reason: String) async throws {
     let directory = try TemporaryDirectory()

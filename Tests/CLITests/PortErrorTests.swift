@@ -58,7 +58,7 @@ import Testing
 
   @Test(arguments: ["bogus", "ttyUSB0", "usb:12", "socket://host", "gopher://host:1", ""])
   func `an invalid port name is refused with the list of forms`(name: String) async throws {
-    expect(try await run("count", "-p", name), 2, with: ["use one of: /dev/NAME"])
+    expect(try await run("count", "-p", name), 2, with: ["/dev/NAME, auto, usb:"])
   }
 
   @Test func `a network port without a server is noBoard`() async throws {
