@@ -108,6 +108,15 @@ import Testing
     }
   }
 
+  @Test func `a stack joins the parts of a handle`() {
+    var rig = Self.rig(.nimble)
+    let json = Array(sampleJSON.utf8)
+    _ = rig.ask([0x16, 0x13, 0, 0, 0] + json.prefix(20))
+    _ = rig.ask([0x16, 0x13, 0, 20, 0] + json.dropFirst(20))
+    #expect(rig.ask("18 01") == "19")
+    #expect(rig.ask("0a 1000") == "0b0100")
+  }
+
   @Test func `a subscription counts for the write behind it in the queue of a stack`() {
     for (traits, notified) in [(ServerTraits.nimble, ["1b10000100"]), (.own, [])] {
       var rig = Self.rig(traits)
