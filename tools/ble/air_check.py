@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import select
 import shlex
 import signal
 import subprocess
@@ -95,8 +96,14 @@ def the_air_is_left(notibot: str) -> str:
         _, path = bench.central(2)
         with Client(path) as client:
             expect("Count", client.ask("0a0300"), "0b0000")
+            threads = pathlib.Path(f"/proc/{other.process.pid}/task").glob("*/children")
+            roles = [os.pidfd_open(int(child)) for thread in threads for child in thread.read_text().split()]
             other.process.kill()
             expect("the end of the link", client.receive(), "")
+        # The role stops advertising when its standard input ends.
+        for role in roles:
+            expect("the ended roles", select.select([role], [], [], LIMIT_SECONDS)[0], [role])
+            os.close(role)
         expect("what is found after SIGKILL", bench.advertised(), [])
     return ""
 

@@ -62,10 +62,12 @@ package enum ShareSocket {
     var bytes: [UInt8] = []
     guard write(socket.raw, request, request.utf8.count) == request.utf8.count else { return nil }
     var lines: [ArraySlice<UInt8>] = []
+    let end = NIODeadline.now() + answerLimit
     while lines.count < 3 {
       var input = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
       var chunk = [UInt8](repeating: 0, count: lineLimitBytes)
-      guard poll(&input, 1, Int32(answerLimit.nanoseconds / 1_000_000)) == 1 else { return nil }
+      let left = max(0, (end - .now()).nanoseconds / 1_000_000)
+      guard poll(&input, 1, Int32(left)) == 1 else { return nil }
       let count = read(socket.raw, &chunk, chunk.count)
       guard count > 0, bytes.count <= 2 * lineLimitBytes else { return nil }
       bytes += chunk.prefix(count)
