@@ -251,11 +251,13 @@ import Testing
       let ending = try await run(
         "soak", "-p", relay.port, "--duration", "2s", "--rate", "20", "--json", "--junit",
         directory.file("j.xml"))
-      let status: Int32 = ending.errors.contains("this computer was late") ? 18 : 14
-      #expect(ending.status == .exited(status), "\(ending.errors)")
+      let isLate = ending.errors.contains("this computer was late")
+      #expect(ending.status == .exited(isLate ? 18 : 14), "\(ending.errors)")
       #expect(ending.errors.contains("its display could not be compared"))
       let report = try JSON(parsing: ending.output)
-      #expect(report["lost"] == 0 && report["undelivered"] == 0 && report["check"] == "none")
+      #expect(report["lost"] == 0 && report["check"] == "none")
+      // A computer that is late may end the only session before everything is sent.
+      #expect(isLate || report["undelivered"] == 0)
       #expect(report["trouble"].string?.contains("did not answer at the end") == true)
       let junit = try directory.contents(of: "j.xml")
       #expect(junit.contains("<error") && !junit.contains("<failure"))
@@ -271,9 +273,11 @@ import Testing
         let isLate = ending.errors.contains("this computer was late")
         #expect(ending.status == .exited(isLate ? 18 : 1), "\(ending.errors)")
         let report = try JSON(parsing: ending.output)
-        #expect(report["check"] == "none" && report["lost"] == 0 && report["undelivered"] == 0)
+        #expect(report["check"] == "none" && report["lost"] == 0)
         #expect(report["differences"] == (isLate ? 0 : 1))
-        #expect(try #require(report["delivered"].number) > 0)
+        // A computer that is late may lose the only session that delivers.
+        let delivered = try #require(report["delivered"].number)
+        #expect(isLate || (report["undelivered"] == 0 && delivered > 0))
       }
     }
   }
