@@ -125,9 +125,10 @@ import Testing
     #expect(equal.status == .exited(0) && equal.output.hasPrefix("notibot.bench: no change beyond the noise"))
   }
 
-  @Test func `a bench that cannot begin or is interrupted has its reason and its runs in the report`()
-    async throws
-  {
+  @Test(arguments: [nil, "disconnected"])
+  func `a bench that cannot begin, is interrupted or loses its board has its reason and runs in the report`(
+    loss: String?
+  ) async throws {
     let directory = try TemporaryDirectory()
     let absent = try await run("bench", "-p", "/dev/no-such-port", "--html", directory.file("a.html"))
     #expect(absent.status == .exited(10) && absent.output == "")
@@ -139,13 +140,14 @@ import Testing
       ])
       // Several runs, each with as many for warming up.
       try await emulator.wait(for: "accepted>=301")
-      bench.send(SIGTERM)
+      if loss == nil { bench.send(SIGTERM) } else { try await emulator.ask(["command": "unplug"]) }
       let ending = await bench.ending()
-      #expect(ending.status == .exited(143))
+      #expect(ending.status == .exited(loss == nil ? 143 : 14), "\(ending.errors)")
       let report = try JSON(parsing: ending.output)
-      #expect(report["runs"].elements.count >= 3 && report["trouble"] == "terminated")
+      let trouble = try #require(report["trouble"].string)
+      #expect(report["runs"].elements.count >= 3 && trouble.contains(loss ?? "terminated"))
       let page = try directory.contents(of: "b.html")
-      #expect(page.contains("The run is incomplete: terminated") && page.contains("run 3"))
+      #expect(page.contains("The run is incomplete: \(trouble)") && page.contains("run 3"))
     }
   }
 

@@ -46,12 +46,16 @@ package enum ShareSocket {
   /// for a server that does not answer.
   /// - Parameter path: of the socket; empty: the only one of this user.
   package static func lostPort(at path: String) async -> String? {
-    let lost = try? await NIOThreadPool.singleton.runIfActive { lostPortNow(at: path) }
+    await lostPort(at: path, within: answerLimit)
+  }
+
+  static func lostPort(at path: String, within limit: TimeAmount) async -> String? {
+    let lost = try? await NIOThreadPool.singleton.runIfActive { lostPortNow(at: path, within: limit) }
     return lost ?? nil
   }
 
   /// Blocks.
-  private static func lostPortNow(at path: String) -> String? {
+  private static func lostPortNow(at path: String, within limit: TimeAmount) -> String? {
     struct Greeting: Decodable { var port: String }
     struct Status: Decodable { var open: Bool? }
     guard let path = try? path.isEmpty ? only() : path else { return nil }
@@ -62,7 +66,7 @@ package enum ShareSocket {
     var bytes: [UInt8] = []
     guard write(socket.raw, request, request.utf8.count) == request.utf8.count else { return nil }
     var lines: [ArraySlice<UInt8>] = []
-    let end = NIODeadline.now() + answerLimit
+    let end = NIODeadline.now() + limit
     while lines.count < 3 {
       var input = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
       var chunk = [UInt8](repeating: 0, count: lineLimitBytes)
