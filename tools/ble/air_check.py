@@ -109,6 +109,14 @@ def the_air_is_left(notibot: str) -> str:
 
 
 @story
+def an_early_end(_notibot: str) -> str:
+    """A role that is ended while it begins to advertise leaves nothing on the air."""
+    with Child("-m", "tools.ble.early_end") as child:
+        expect("the ends that leave it", child.line(), [])
+    return ""
+
+
+@story
 def lost_adapter(notibot: str) -> str:
     """Both roles end with one line when their adapter is gone."""
     with Bench(notibot) as bench, tempfile.TemporaryDirectory() as folder:

@@ -40,6 +40,7 @@ class Peripheral:
         self._changed = asyncio.Event()
         # A connection ends it.
         self._is_advertising = False
+        self._starting: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         """Advertises while there is room for a central, until this task is cancelled."""
@@ -64,12 +65,15 @@ class Peripheral:
             try:
                 # A connection can follow before the call returns.
                 self._is_advertising = True
-                await self._device.start_advertising(
+                start = self._device.start_advertising(
                     advertising_data=data,
                     scan_response_data=response,
                     advertising_interval_min=INTERVAL_MS,
                     advertising_interval_max=INTERVAL_MS,
                 )
+                # Bumble cannot stop what it was cancelled in starting.
+                self._starting = asyncio.ensure_future(start)
+                await asyncio.shield(self._starting)
                 return
             except BaseBumbleError as error:
                 self._is_advertising = False
@@ -121,6 +125,8 @@ class Peripheral:
     async def close(self) -> None:
         """Stops advertising, and ends the links."""
         self._device.remove_listener("connection", self._handle_connection)
+        if self._starting:
+            await asyncio.wait([self._starting])
         with contextlib.suppress(Exception):
             await self._device.stop_advertising()
         await asyncio.gather(*(link.disconnect() for link in self._links.values()))
