@@ -166,6 +166,7 @@ struct EmulatedDeviceLimitsTests {
     #expect(
       [500, 1499, 1500, 2499, 61_500].map { time.seconds(at: .ms($0)) } == [1000, 1000, 1001, 1001, 1061])
     #expect(TimeOfDay(seconds: .max, at: .zero).seconds(at: .ms(5000)) == .max)
+    #expect(time.moment(of: 1002) == .ms(2500) && time.moment(of: 7) == .ms(500))
   }
 
   @Test func `a notification expires in the second of its time, and also when that is noticed later`() {

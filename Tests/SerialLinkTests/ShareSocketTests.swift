@@ -13,7 +13,7 @@ import Testing
       ([#"{"ok":true,"open":false}"# + "\n"], "/dev/board"), ([#"{"ok":true,"open":true}"# + "\n"], nil),
       ([#"{"ok":tr"#, #"ue,"open":false}"# + "\n"], "/dev/board"), (["no JSON\n"], nil),
       // More than two lines have.
-      ([String(repeating: "x", count: 40_000)], nil),
+      ([String(repeating: "x", count: 60_000)], nil),
     ])
   func `only a server that says so has lost its board`(answer: [String], port: String?) async throws {
     let directory = try TemporaryDirectory()
