@@ -8,6 +8,7 @@ It needs Python's library only, because it runs in a bare system; pip finds PACK
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -33,6 +34,8 @@ class Shell:
 
     def __init__(self, folder, environment):
         self.log = pathlib.Path(folder, "log")
+        # Everything that the shell starts has the other end.
+        self.alive, other = os.pipe()
         with open(self.log, "wb") as output:
             self.process = subprocess.Popen(
                 ["bash", "-e"],
@@ -42,7 +45,9 @@ class Shell:
                 cwd=folder,
                 env=environment,
                 start_new_session=True,
+                pass_fds=[other],
             )
+        os.close(other)
 
     def wait(self, text):
         end = time.monotonic() + LIMIT_S
@@ -61,6 +66,8 @@ class Shell:
         os.killpg(self.process.pid, signal.SIGTERM)
         self.process.stdin.close()
         self.process.wait(timeout=LIMIT_S)
+        if not select.select([self.alive], [], [], LIMIT_S)[0]:
+            sys.exit(f"first_steps: the gateway or the board has not ended {LIMIT_S} s after SIGTERM")
 
 
 def main():
