@@ -110,7 +110,7 @@ def the_air_is_left(notibot: str) -> str:
 
 @story
 def an_early_end(_notibot: str) -> str:
-    """A role that is ended while it begins to advertise leaves nothing on the air."""
+    """A role that is ended while it begins to advertise or to scan leaves nothing on the air."""
     with Child("-m", "tools.ble.early_end") as child:
         expect("the ends that leave it", child.line(), [])
     return ""

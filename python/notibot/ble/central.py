@@ -14,6 +14,7 @@ from bumble.hci import HCI_LE_1M_PHY, Address
 
 from notibot.ble import adapter as adapters
 from notibot.ble.advertisement import has_service, name_of
+from notibot.ble.device import completed
 from notibot.ble.events import Failure, report
 from notibot.ble.handles import CentralBearer
 from notibot.ble.relay import ATT_CHANNEL, Link, Relay
@@ -37,12 +38,13 @@ async def scanning(device: Device) -> AsyncIterator[asyncio.Queue[Advertisement]
             found.put_nowait(advertisement)
 
     device.on("advertisement", handle)
-    await device.start_scanning()
     try:
+        await completed(device.start_scanning())
         yield found
     finally:
         device.remove_listener("advertisement", handle)
-        await device.stop_scanning()
+        if device.is_scanning:
+            await device.stop_scanning()
 
 
 async def scan(device: Device, adapter: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 from bumble import hci
@@ -54,6 +54,17 @@ async def opened(adapter: str, address: str | None) -> AsyncIterator[tuple[Devic
                 # Also what this process does not know of: no advertising, no link is left.
                 await asyncio.wait_for(device.host.send_sync_command(hci.HCI_Reset_Command()), CLOSE_SECONDS)
         await close()
+
+
+async def completed(start: Coroutine[Any, Any, None]) -> None:
+    """Awaits a start also when this task is cancelled meanwhile: Bumble cannot stop what it was
+    cancelled in starting, and takes a late answer for that of its next command."""
+    task = asyncio.ensure_future(start)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 async def _transport(adapter: str, name: str) -> tuple[Any, Any]:

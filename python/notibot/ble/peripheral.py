@@ -10,6 +10,7 @@ from bumble.device import Connection, Device
 from bumble.pairing import PairingConfig, PairingDelegate
 
 from notibot.ble import advertisement
+from notibot.ble.device import completed
 from notibot.ble.events import Failure, report
 from notibot.ble.handles import OwnAttributes, PeripheralBearer
 from notibot.ble.relay import ATT_CHANNEL, Link, Relay
@@ -40,7 +41,6 @@ class Peripheral:
         self._changed = asyncio.Event()
         # A connection ends it.
         self._is_advertising = False
-        self._starting: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         """Advertises while there is room for a central, until this task is cancelled."""
@@ -71,9 +71,7 @@ class Peripheral:
                     advertising_interval_min=INTERVAL_MS,
                     advertising_interval_max=INTERVAL_MS,
                 )
-                # Bumble cannot stop what it was cancelled in starting.
-                self._starting = asyncio.ensure_future(start)
-                await asyncio.shield(self._starting)
+                await completed(start)
                 return
             except BaseBumbleError as error:
                 self._is_advertising = False
@@ -125,8 +123,6 @@ class Peripheral:
     async def close(self) -> None:
         """Stops advertising, and ends the links."""
         self._device.remove_listener("connection", self._handle_connection)
-        if self._starting:
-            await asyncio.wait([self._starting])
         with contextlib.suppress(Exception):
             await self._device.stop_advertising()
         await asyncio.gather(*(link.disconnect() for link in self._links.values()))
