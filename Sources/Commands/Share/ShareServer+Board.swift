@@ -102,18 +102,17 @@ extension ShareServer {
   }
 
   private func publish(_ event: DeviceEvent) {
-    switch event {
-    case .gone(_, let key, _) where arbiter.syncingSource == key.source:
+    if case .gone(_, let key, _) = event, arbiter.syncingSource == key.source {
       // Repeated before SYNCED: only its writer asked for it.
       for id in clients(of: key.source) { clients[id]?.notify(event) }
       return
-    case .actionOf(let key, _, _, _) where info?.features.contains(.keptActions) == true:
+    }
+    if case .actionOf(let key, _, _, _) = event, info?.features.contains(.keptActions) == true,
       // Its writer gets it as ACTION, which the board sends to the source that has synced last.
-      if !clients(of: key.source).isEmpty, shownActions.count < Self.pressesLimit {
-        shownActions.append(event.withoutItem)
-        arbiter.collect(key.source)
-      }
-    case .gone, .actionOf, .dismissed, .action, .unknown: break
+      !clients(of: key.source).isEmpty, shownActions.count < Self.pressesLimit
+    {
+      shownActions.append(event.withoutItem)
+      arbiter.collect(key.source)
     }
     for id in clients.keys { clients[id]?.notify(event) }
     show(Device.Event(event))

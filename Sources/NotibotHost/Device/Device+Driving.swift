@@ -1,5 +1,5 @@
 import NIOCore
-@_spi(Machines) package import NotibotProtocol
+@_spi(Machines) import NotibotProtocol
 import SerialLink
 
 // Drives the machine: bytes and time in, actions out. It makes no decisions about the protocol.
@@ -217,21 +217,5 @@ extension SessionEnd {
       .portGone, .connectionLost:
       false
     }
-  }
-}
-
-extension Device.Event {
-  /// For notifications of another writer, or of an earlier run of this one, only their number on
-  /// the display matters.
-  package init(_ event: DeviceEvent) {
-    self =
-      switch event {
-      case .dismissed(let item): .dismissed(item: item)
-      case .action(let item, let act): .action(item: item, action: act, revision: nil)
-      case .gone(.dismissed, _, let item) where item != 0: .dismissed(item: item)
-      case .gone: .unknown(event.encoded())
-      case .actionOf(_, let item, let act, let revision): .action(item: item, action: act, revision: revision)
-      case .unknown(let bytes): .unknown(bytes)
-      }
   }
 }

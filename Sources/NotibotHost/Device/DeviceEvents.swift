@@ -1,3 +1,5 @@
+package import NotibotProtocol
+
 extension Device {
   /// An event of a device, or of the connection to it.
   @nonexhaustive
@@ -49,5 +51,21 @@ extension Device {
     public func makeAsyncIterator() -> AsyncIterator {
       AsyncIterator(iterator: stream.makeAsyncIterator())
     }
+  }
+}
+
+extension Device.Event {
+  /// For notifications of another writer, or of an earlier run of this one, only their number on
+  /// the display matters.
+  package init(_ event: DeviceEvent) {
+    self =
+      switch event {
+      case .dismissed(let item): .dismissed(item: item)
+      case .action(let item, let act): .action(item: item, action: act, revision: nil)
+      case .gone(.dismissed, _, let item) where item != 0: .dismissed(item: item)
+      case .gone: .unknown(event.encoded())
+      case .actionOf(_, let item, let act, let revision): .action(item: item, action: act, revision: revision)
+      case .unknown(let bytes): .unknown(bytes)
+      }
   }
 }

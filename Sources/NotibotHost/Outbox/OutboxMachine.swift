@@ -156,14 +156,14 @@ package struct OutboxMachine: Equatable, Sendable {
 
   /// The device reported an event of a notification.
   package mutating func receive(_ event: DeviceEvent, now: Instant) {
-    switch event {
-    case .gone(let reason, let key, item: _):
+    // Of an event without an identity the writer is not known.
+    if case .gone(let reason, let key, item: _) = event {
       guard session?.hasIdentity == true else { return }
       receiveGone(reason, key)
-    case .actionOf(let key, item: _, let act, let revision):
+    } else if case .actionOf(let key, item: _, let act, let revision) = event {
       receiveAction(act, of: key, revision: revision)
-    // Numbers of this boot's notifications from all writers: the writer is not known.
-    case .dismissed, .action, .unknown: return
+    } else {
+      return
     }
     settle(now: now)
   }

@@ -110,11 +110,11 @@ private final class ChipControl: DeviceControl {
   }
 
   func attempt(_ command: DeviceCommand) throws -> String? {
-    switch command {
-    case .unplug: board.unplug()
-    case .plug: board.plug()
-    case .reboot, .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults,
-      .loaderFaults, .statistics, .list:
+    if command == .unplug {
+      board.unplug()
+    } else if command == .plug {
+      board.plug()
+    } else {
       let answer = try board.perform(BoardControl.line(command.firmwareRecord ?? []))
       if let refusal = try BoardControl.refusal(in: answer, to: command) { return refusal }
       if case .reboot = command, try !board.awaitReady() {

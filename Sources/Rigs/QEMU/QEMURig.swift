@@ -54,12 +54,13 @@ final class BoardControl: DeviceControl {
 
   func attempt(_ command: DeviceCommand) async throws -> String? {
     do {
-      switch command {
-      case .reboot: try await board.reset()
-      case .unplug: await board.unplug()
-      case .plug: try await board.plug()
-      case .dismiss, .action, .log, .fill, .clear, .stall, .resume, .close, .mode, .faults,
-        .loaderFaults, .statistics, .list:
+      if case .reboot = command {
+        try await board.reset()
+      } else if command == .unplug {
+        await board.unplug()
+      } else if command == .plug {
+        try await board.plug()
+      } else {
         let answer = try await board.perform(Self.line(command.firmwareRecord ?? []))
         return try Self.refusal(in: answer, to: command)
       }
