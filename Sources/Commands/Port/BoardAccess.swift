@@ -72,11 +72,11 @@ enum BoardAccess {
     _ line: LineOptions, _ body: (PortName) async throws -> Result
   ) async throws -> Result {
     let name = try line.resolvedPort().value
-    switch name {
-    case .standIn(.emulator(let profile)): return try await withEmulator(try Self.profile(profile), body)
-    case .standIn(.qemu(let image)): return try await withFirmware(image, body)
-    case .standIn(.chip), .labgrid, .bluetooth, .attributes, .address, .automatic, .usb, .deviceID:
-      return try await withPlace(of: name, body)
+    guard case .standIn(let standIn) = name else { return try await withPlace(of: name, body) }
+    switch standIn {
+    case .emulator(let profile): return try await withEmulator(try Self.profile(profile), body)
+    case .qemu(let image): return try await withFirmware(image, body)
+    case .chip: return try await withPlace(of: name, body)
     }
   }
 

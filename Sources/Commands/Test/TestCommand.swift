@@ -269,15 +269,12 @@ struct TestCommand: AsyncParsableCommand {
 
   private func connectionRig(_ name: PortName) throws -> TestRun.ChosenRig {
     let timeout = Duration.seconds(boardOptions.answer.timeout)
-    switch name {
-    case .bluetooth(let peer, let adapter):
-      return .bluetooth(
-        peer: peer, adapter: try BluetoothHost.adapter(adapter, for: name), control: control,
-        timeout: timeout)
-    case .attributes(let path): return .att(path: path, control: control, timeout: timeout)
-    case .address, .automatic, .usb, .deviceID, .labgrid, .standIn:
+    if case .attributes(let path) = name { return .att(path: path, control: control, timeout: timeout) }
+    guard case .bluetooth(let peer, let adapter) = name else {
       throw PortError(.unavailableForm, port: name.description, operation: "test")
     }
+    return .bluetooth(
+      peer: peer, adapter: try BluetoothHost.adapter(adapter, for: name), control: control, timeout: timeout)
   }
 
   private func chosenRig() throws -> TestRun.ChosenRig {
@@ -356,7 +353,7 @@ struct TestCommand: AsyncParsableCommand {
           .usage, "\(name) has no lines to reset it", remedy: "omit --recover, --before and --after")
       }
       return try connectionRig(name)
-    case (nil, .address), (nil, .automatic), (nil, .usb), (nil, .deviceID), (nil, .labgrid):
+    case (nil, _):
       let rate = try boardOptions.rate.resolvedBitsPerSecond().value
       return .port(
         name, SerialOptions(bitsPerSecond: rate), control: control,

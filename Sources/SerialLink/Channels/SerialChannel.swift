@@ -15,25 +15,6 @@ package enum SerialChannel {
   /// Bursts arrive in one read: a PTY holds 20 KiB, a USB adapter less.
   static let readSizeBytes = 32_768
 
-  /// Opens a local or a network port. Throws `PortError`.
-  package static func open(
-    _ address: PortAddress, options: SerialOptions = SerialOptions(), on loop: any EventLoop,
-    initializer: @escaping Initializer
-  ) async throws(PortError) -> any Channel {
-    switch address {
-    case .tty(let path):
-      return try await open(path: path, options: options, on: loop, initializer: initializer)
-    case .socket(let host, let port):
-      return try await connect(host: host, port: port, on: loop, initializer: initializer)
-    case .share(let path, let isExclusive):
-      return try await ShareSocket.open(path, isExclusive: isExclusive, on: loop, initializer: initializer)
-    case .rfc2217(let host, let port, let remote):
-      return try await connect(
-        host: host, port: port, options: remote, bitsPerSecond: options.bitsPerSecond, on: loop,
-        initializer: initializer)
-    }
-  }
-
   /// Opens a serial device by path. The blocking part runs on a thread of its own pool, not on
   /// `loop`.
   package static func open(

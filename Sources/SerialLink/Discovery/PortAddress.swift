@@ -15,7 +15,7 @@ package enum PortAddress: Hashable, Sendable {
   /// The path of a serial device; `nil` for a server's port.
   package var path: String? { if case .tty(let path) = self { path } else { nil } }
 
-  /// Whether the port is on the network.
+  /// Whether it is reached through a server, such as `share`, instead of opened as a device.
   package var isRemote: Bool { path == nil }
 
   /// Whether this host sets the port's rate.

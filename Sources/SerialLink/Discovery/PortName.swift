@@ -56,7 +56,7 @@ extension PortName {
     }
   }
 
-  /// Whether the port is on the network.
+  /// Whether it is reached through a server, such as `share`, instead of opened as a device.
   package var isRemote: Bool { if case .labgrid = self { true } else { address?.isRemote ?? false } }
 }
 
