@@ -6,6 +6,8 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../..").standardized.path
 
+  private static let testCase = "LNK-52/ping-after-silence"
+
   @Test func `a fault detected by its case is killed, one without an effect survives`() async throws {
     let folder = try TemporaryDirectory()
     try Self.write("killed", rule: "LNK-52", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
@@ -24,10 +26,21 @@ import Testing
 
   @Test func `a fault detected only by cases of other rules is not a success`() async throws {
     let folder = try TemporaryDirectory()
-    try Self.write("other", rule: "LNK-50", old: "NB_PING_MS 1000u", new: "NB_PING_MS 3000u", in: folder)
+    for name in ["any", "other"] {
+      try Self.write(
+        name, rule: "LNK-50", case: name == "any" ? "-" : Self.testCase, old: "NB_PING_MS 1000u",
+        new: "NB_PING_MS 3000u", in: folder)
+    }
     let ending = try await Self.run(folder)
     #expect(ending.status == .exited(1), "\(ending.errors)\(ending.output)")
-    #expect(try Self.verdicts(folder) == ["other": "dies by other rules"])
+    #expect(try Self.verdicts(folder) == ["any": "dies by other rules", "other": "dies by other rules"])
+  }
+
+  @Test func `a case that does not exist is named`() async throws {
+    let folder = try TemporaryDirectory()
+    try Self.write("lost", rule: "LNK-52", case: "LNK-52/none", old: "1000u", new: "3000u", in: folder)
+    let ending = try await Self.run(folder)
+    #expect(ending.status == .exited(2) && ending.errors == "lost: there is no case LNK-52/none\n")
   }
 
   @Test func `a case that blames the rig for a fault of the device fails the run`() async throws {
@@ -107,10 +120,11 @@ import Testing
   }
 
   private static func write(
-    _ name: String, rule: String, old: String, new: String, in folder: TemporaryDirectory
+    _ name: String, rule: String, case: String = testCase, old: String, new: String,
+    in folder: TemporaryDirectory
   ) throws {
     let text = """
-      \(name) \(rule) LNK-52/ping-after-silence core/src/nb_internal.h: is a test
+      \(name) \(rule) \(`case`) core/src/nb_internal.h: is a test
       -\(old)
       +\(new)
       """

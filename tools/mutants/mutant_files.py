@@ -10,7 +10,7 @@
     -lines of another file
 
 RULES are the rules of PROTOCOL.md that it breaks, the main one first, with commas; CASE must fail,
-or `-`: any case can detect it. A FILE is named below firmware-fixtures. All edits of a mutant are
+or `-`: any case of these rules. A FILE is named below firmware-fixtures. All edits of a mutant are
 one fault. Mutants are in the order of their names. Empty lines are ignored.
 """
 

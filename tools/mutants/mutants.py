@@ -97,11 +97,9 @@ def judge(name, target, what, rules, expected, failed, known):
     by_rule = [case["id"] for case in detecting if set(case["rules"]) & set(rules)]
     if not detecting:
         verdict = "survives"
-    elif expected == mutant_files.ANY_CASE:
-        verdict = "killed"
     elif not by_rule:
         verdict = "dies by other rules"
-    elif expected not in by_rule:
+    elif expected not in (mutant_files.ANY_CASE, *by_rule):
         verdict = "not by its case"
     else:
         verdict = "killed"
@@ -116,13 +114,14 @@ def judge(name, target, what, rules, expected, failed, known):
         "byRule": by_rule,
         "failed": len(detecting),
         "cases": [case["id"] for case in detecting],
+        "details": {case["id"]: case.get("details", []) for case in detecting if case["id"] in by_rule},
         "errored": [case["id"] for case in detecting if case.get("outcome") == "errored"],
     }
 
 
 def line(row):
     """The printed form of a row."""
-    detected = ", ".join(row["byRule"][:1]) or row["first"] or "-"
+    detected = row["case"] if row["case"] in row["byRule"] else ", ".join(row["byRule"]) or row["first"] or "-"
     return f"{row['verdict']:20} {row['name']:28} {row['target']:14} {row['rules'][0]:7} {row['failed']:4} {detected}"
 
 
@@ -192,6 +191,10 @@ class Run:
         mutants = self.selected(mutant_files.read_all(self.options.mutants))
         if not mutants:
             raise Trouble(f"no mutant has this name: {self.options.only}")
+        cases = {mutant_files.ANY_CASE} | {case["id"] for case in self.suite.listed()}
+        for mutant in mutants:
+            if mutant.case not in cases:
+                raise Trouble(f"{mutant.name}: there is no case {mutant.case}")
         self.compiler.prepare()
         self.learn(mutants)
         rows, troubles = [], []
@@ -268,8 +271,8 @@ def main():
     errored = [(row["name"], case) for row in rows for case in row["errored"]]
     for name, case in errored:
         print(f"blames the rig: {case} on {name}")
-    by = "any case" if {row["case"] for row in rows} == {mutant_files.ANY_CASE} else "a case of their rule"
-    print(f"{len(rows) - len(bad)} of {len(rows)} killed by {by}, {len(errored)} errored, in {seconds:.1f} s")
+    killed = f"{len(rows) - len(bad)} of {len(rows)} killed by a case of their rule"
+    print(f"{killed}, {len(errored)} errored, in {seconds:.1f} s")
     if chosen.json:
         report = {"mutants": rows, "failsWithoutFault": known, "seconds": round(seconds, 3)}
         pathlib.Path(chosen.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
