@@ -7,10 +7,19 @@ import Testing
   /// The program's own list, in which nothing is hidden.
   private struct Dump: Decodable {
     struct Command: Decodable {
+      struct Argument: Decodable {
+        struct Name: Decodable { var name: String }
+        var names: [Name]?
+      }
+
       var commandName: String
       var abstract: String?
       var shouldDisplay: Bool?
       var subcommands: [Command]?
+      var arguments: [Argument]?
+
+      /// Whether it has `-p`, the port of a board.
+      var opensPort: Bool { arguments?.contains { $0.names?.contains { $0.name == "p" } == true } == true }
     }
 
     var command: Command
@@ -73,7 +82,7 @@ import Testing
 
   @Test func `each command has a page of help, without the table of exit codes`() async throws {
     let commands = try await commands()
-    #expect(commands.count == 24)
+    #expect(commands.count >= Self.groups.values.joined().count)
     for command in commands {
       let ending = try await run(command.commandName, "--help")
       #expect(ending.status == .exited(0))
@@ -86,13 +95,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    "send", "count", "watch", "forward", "monitor", "reset", "flash", "test", "soak", "bench", "proxy",
-    "share",
-  ])
-  func `help of a command that opens a port lists every form of its name`(command: String) async throws {
-    let help = try await run(command, "--help").output.filter { !$0.isWhitespace }
-    for form in PortName.forms { #expect(help.contains(form.syntax), "\(form.syntax) is missing") }
+  @Test func `help of a command that opens a port lists every form of its name`() async throws {
+    let commands = try await commands().filter(\.opensPort).map(\.commandName)
+    #expect(Set(commands).isSuperset(of: ["send", "test", "flash"]))
+    for command in commands {
+      let help = try await run(command, "--help").output.filter { !$0.isWhitespace }
+      for form in PortName.forms {
+        #expect(help.contains(form.syntax), "\(command): \(form.syntax) is missing")
+      }
+    }
   }
 
   @Test(arguments: ["1", "20", "28"])

@@ -137,7 +137,7 @@ row 'kill-loop N [--seed S] [--json] [--notibot PATH]' \
 At random and at each step of its journal, while its device restarts, is unplugged and has a faulty
 line." \
   'notibot release' -- module tools.loops.kill_loop
-row 'signal-loop N [--seed S] [--jobs J] [--limit SECONDS] [--json] [--notibot PATH]' \
+row 'signal-loop N [--only COMMAND] [--seed S] [--jobs J] [--limit SECONDS] [--json] [--notibot PATH]' \
   "Send a signal to every command at a random moment; each must end within 2 s
 Its device is normal, silent or floods it; its reports must be written." \
   'notibot release' -- module tools.loops.signal_loop

@@ -304,7 +304,7 @@ class Round:
 
 
 class SignalLoop:
-    def __init__(self, notibot, seed, limit_seconds):
+    def __init__(self, notibot, seed, limit_seconds, only):
         self.notibot, self.random, self.limit_seconds = notibot, random.Random(seed), limit_seconds
         self.counts, self.findings, self.seconds = collections.Counter(), [], []
         listing = subprocess.run([notibot, "--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout
@@ -313,7 +313,7 @@ class SignalLoop:
         missing = set(self.commands) - set(VARIANTS)
         if missing:
             self.findings.append(f"no way to start {', '.join(sorted(missing))}: add one to VARIANTS")
-        self.commands = [command for command in self.commands if command in VARIANTS]
+        self.commands = [command for command in self.commands if command in VARIANTS and only in (None, command)]
         self.plain = {"outbox", "image", "report", "docs", "doctor", "gateway", "udev-rules", "bench", "control"}
         self.statuses = {0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 
@@ -357,13 +357,14 @@ def main():
     limit = "a command is gone so long after the signal; waiting for a disk is counted, for a processor is not"
     parser.add_argument("--limit", type=float, default=GONE_LIMIT_SECONDS, metavar="SECONDS", help=limit)
     parser.add_argument("--notibot", required=True)
+    parser.add_argument("--only", metavar="COMMAND", choices=sorted(VARIANTS), help="only this command")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
     # A shell starts background jobs with SIGINT ignored, and the commands would inherit that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     seed = outcome.seed_of("signal-loop", options.seed)
     start = time.monotonic()
-    loop = SignalLoop(options.notibot, seed, options.limit)
+    loop = SignalLoop(options.notibot, seed, options.limit, options.only)
     loop.run(options.rounds, options.jobs, outcome.progress_of("signal-loop", options.rounds))
     report = {
         "schema": "notibot.signal-loop",
