@@ -61,7 +61,7 @@ if ruff=$(PYTHON_ENVIRONMENT=.build/ruff python_with ruff==0.17.6) && ruff=${ruf
   "$ruff" check -q --output-format concise tools python packaging Tests/mocked | report "ruff check" || true
   "$ruff" format -q --diff tools python packaging Tests/mocked 2>&1 | grep '^+++' | report "ruff format" || true
 else
-  echo "lint: Python was not checked" >&2
+  echo "lint: Python was not checked: ruff is missing" >&2
 fi
 
 if command -v python3 >/dev/null 2>&1; then
