@@ -148,6 +148,32 @@ extension Suite {
       }
 
       Case(
+        "NTF-4/optional-key-twice",
+        "An optional key twice is refused, escaped or not, whether or not the optional keys are in use",
+        also: ["NTF-5", "NTF-20"], needs: [.strict]
+      ) { probe, _ in
+        let members = [
+          ("id", "1"), ("src", "1"), ("rev", "0"), ("ev", "\"a\""), ("lvl", "1"), ("cat", "0"),
+          ("grp", "\"g\""), ("act", "[\"a\"]"), ("exp", "4294967295"), ("fl", "0"),
+        ]
+        var table = GrammarTable()
+        for (key, value) in members {
+          // Without the second one it is a valid notification with an identity.
+          let identity = ["id", "src"].filter { $0 != key }.map { "\"\($0)\":1," }.joined()
+          let escaped = "\\u00" + String(key.utf8.first ?? 0, radix: 16) + key.dropFirst()
+          table.refused += [key, escaped].map {
+            GrammarTable.before(Array("\"\(key)\":\(value),\(identity)\"\($0)\":\(value)".utf8))
+          }
+        }
+        // None of them is in use: they are ignored keys.
+        try await probe.expect(table, features: 0b0001)
+        // Each of them once; the table adds the identity.
+        let once = members.dropFirst(3).map { "\"\($0)\":\($1)" }.joined(separator: ",")
+        table.accepted = [GrammarTable.before(Array(once.utf8))]
+        try await probe.expect(table)
+      }
+
+      Case(
         "NTF-3/lengths-by-character",
         "app and title are as long as the UTF-8 of their characters, escaped or not", needs: [.strict]
       ) { probe, _ in

@@ -57,8 +57,12 @@ extension Probe {
   /// Each accepted notification gets the identity `id` 1 of a new `src` and a new `rev`. If the
   /// keys of NTF-20 are in use the whole table takes one place in the store, which is free again at
   /// the end; otherwise the keys have no meaning.
-  func expect(_ table: GrammarTable, file: String = #fileID, line: Int = #line) async throws {
-    try await openForGrammar()
+  ///
+  /// - Parameter features: those of the SYN; a connection has none.
+  func expect(
+    _ table: GrammarTable, features: UInt32 = 0b0011, file: String = #fileID, line: Int = #line
+  ) async throws {
+    try await openWide(isSession ? Self.synTLVs(nonce: makeNonce(), features: features) : nil)
     let keysInUse: Bool? = isSession ? session.features & 0b10 != 0 : nil
     try await requireStoreRoom(keysInUse == true ? 1 : table.accepted.count)
     let source = makeSource()
@@ -95,11 +99,6 @@ extension Probe {
     case .session: true
     case .connection: false
     }
-  }
-
-  /// Opens a bearer with the keys of NTF-20 in use if possible.
-  private func openForGrammar() async throws {
-    try await openWide(isSession ? Self.synTLVs(nonce: makeNonce(), features: 0b0011) : nil)
   }
 
   /// A notification with additional members after its first brace.
