@@ -77,7 +77,7 @@ package final class EmulatorProcess: Sendable {
     // A program that fails then closes the pipe.
     try pipe.fileHandleForWriting.close()
     let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
-      // Counted here: on a busy computer this task is not told at once.
+      // The limit is here: on a busy computer this task resumes late.
       var state = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
       while true {
         let found = poll(&state, 1, startLimitMs)

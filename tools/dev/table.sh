@@ -114,10 +114,10 @@ mutants() {
 }
 row 'mutants [--sound | --operators | --machines] [OPTIONS] [--notibot PATH]' \
   "Inject one fault at a time into the firmware; a case of the broken rule must fail
-In the C firmware, or in host and device alike: [--only REGEX] [--short] [--own] [--jobs N]
-  [--json FILE] [--table FILE] [--mutants FILE|FOLDER]; --own: only the cases of a fault's rules;
-  --matrix: also writes what \`notibot test\` knows of faults, Sources/Conformance/Measured.
---sound [--only REGEX] [--short]: variants that conform; no case may fail on one.
+In the C firmware: [--only REGEX] [--cases REGEX] [--short] [--own] [--jobs N] [--json FILE]
+  [--table FILE] [--mutants FILE|FOLDER]; --only: REGEX matches the whole name; --own: only the cases
+  of a fault's rules; --matrix: also writes what \`notibot test\` knows of faults, Sources/Conformance/Measured.
+--sound [--only REGEX] [--cases REGEX] [--short]: variants that conform; no case may fail on one.
 --operators, --machines: changes one operator at a time, of the C core, or of the emulated device and
   the host in one build; any case may detect it: [--short] [--sample N] [--seed S] [--only WORD]
   [--jobs N] [--json FILE]; --again FILE: only the survivors of an earlier --json FILE; --unseen FILE:

@@ -243,12 +243,13 @@ def options():
     return chosen
 
 
-def blamed(rows, seconds):
+def blamed(rows, cases, seconds):
     """Prints which cases fail on a variant that conforms. Returns whether one does."""
     bad = [row for row in rows if row["verdict"] != "survives"]
     for row in bad:
         print(f"conforms, but {row['failed']} cases fail on it: {row['name']} ({row['what']}); {row['first']} ...")
-    print(f"{len(rows) - len(bad)} of {len(rows)} conforming variants pass every case, in {seconds:.1f} s")
+    which = f"the cases that match {cases}" if cases else "every case"
+    print(f"{len(rows) - len(bad)} of {len(rows)} conforming variants pass {which}, in {seconds:.1f} s")
     return bool(bad)
 
 
@@ -264,7 +265,7 @@ def main():
         return 2
     seconds = time.monotonic() - start
     if chosen.sound:
-        is_blamed = blamed(rows, seconds) or bool(run.known)
+        is_blamed = blamed(rows, chosen.cases, seconds) or bool(run.known)
         return 2 if troubles else 1 if is_blamed else 0
     bad = [row for row in rows if row["verdict"] != "killed"]
     known = sorted(run.known)
