@@ -17,8 +17,6 @@ package final class EmulatorProcess: Sendable {
     var port: String
   }
 
-  private static let startLimitMs: Int32 = 60_000
-
   /// The name under which the port is opened.
   package let port: String
   /// The control socket.
@@ -27,8 +25,7 @@ package final class EmulatorProcess: Sendable {
   package var att: String { Self.att(in: directory) }
   package var processID: Int32 { process.pid }
   private let process: TiedProcess
-  /// Of the process; it may write after its first line.
-  private let output: FileHandle
+  private let output: LineConversation
   private let directory: PrivateDirectory
 
   /// Starts it and waits for the line with the name of its port.
@@ -50,8 +47,12 @@ package final class EmulatorProcess: Sendable {
           "emulate", "--json", "--control", control(in: directory), "--att", "unix:" + att(in: directory),
           "--profile", profile, "--seed", "\(seed)",
         ] + place + arguments
-      let (process, output, line) = try await run(program, all)
-      guard let announcement = try? JSONDecoder().decode(Announcement.self, from: line) else {
+      let (process, output) = try await run(program, all)
+      // The line is printed when the port is there.
+      guard let line = try? await output.ask(nil, wanted: [{ _ in true }]),
+        let announcement = try? JSONDecoder().decode(Announcement.self, from: Data(line.utf8))
+      else {
+        try? await output.channel.close()
         await process.stop()
         let words = (try? await process.ended.get()) ?? ""
         throw RigTrouble(
@@ -66,38 +67,37 @@ package final class EmulatorProcess: Sendable {
     }
   }
 
-  /// Starts it, and returns its first output. None if it ends, or prints nothing in time.
+  /// Starts it, and returns it with its output.
   private static func run(
     _ program: String, _ arguments: [String]
-  ) async throws -> (TiedProcess, FileHandle, Data) {
-    let pipe = Pipe()
-    let output = pipe.fileHandleForReading
-    let process = try await TiedProcess.start(
-      program, arguments: arguments, output: pipe.fileHandleForWriting.fileDescriptor)
-    // A program that fails then closes the pipe.
-    try pipe.fileHandleForWriting.close()
-    let line = try await NIOSingletons.posixBlockingThreadPool.runIfActive {
-      // The limit is here: on a busy computer this task resumes late.
-      var state = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      while true {
-        let found = poll(&state, 1, startLimitMs)
-        if found >= 0 || errno != EINTR { return found > 0 ? output.availableData : Data() }
+  ) async throws -> (TiedProcess, LineConversation) {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let made = loop.makePromise(of: LineConversation.self)
+    do {
+      let (_, process) = try await UnixSocket.pair(on: loop) { channel in
+        made.succeed(try LineConversation(addingTo: channel))
+      } _: { end throws(PortError) in
+        try await TiedProcess.start(program, arguments: arguments, output: end)
       }
+      return (process, try await made.futureResult.get())
+    } catch {
+      made.fail(error)
+      throw error
     }
-    return (process, output, line)
   }
 
   private static func control(in directory: PrivateDirectory) -> String { directory.path + "/control" }
 
   private static func att(in directory: PrivateDirectory) -> String { directory.path + "/att" }
 
-  private init(process: TiedProcess, output: FileHandle, port: String, directory: PrivateDirectory) {
+  private init(process: TiedProcess, output: LineConversation, port: String, directory: PrivateDirectory) {
     (self.process, self.output, self.port, self.directory) = (process, output, port, directory)
   }
 
   /// Ends the process and removes its files, even in a cancelled task.
   package func stop() async {
     await process.stop()
+    try? await output.channel.close()
     directory.remove()
   }
 }

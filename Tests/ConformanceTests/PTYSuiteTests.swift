@@ -27,6 +27,13 @@ import Testing
   func `holds over a terminal pair`(id: String) async throws {
     expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)
   }
+
+  @Test(arguments: [("/bin/sh", "emulate"), ("/bin/echo", "does not start: ")])
+  func `a program that does not emulate is named with its reason`(program: String, reason: String) async {
+    let trouble = await #expect(throws: RigTrouble.self) { try await PTYRig.start(program: program) }
+    #expect(trouble?.message.hasPrefix("\(program) emulate does not start: ") == true, "\(trouble as Any)")
+    #expect(trouble?.message.contains(reason) == true)
+  }
 }
 
 /// The cases of `--quick` without the control socket: a board on a desk offers only its port.
