@@ -59,6 +59,18 @@ import Testing
     #expect(name.description == text)
   }
 
+  @Test func `the forms to use instead are those that can be opened`() throws {
+    let list = PortList(sysfsRoot: "/nonexistent", deviceRoot: "/nonexistent")
+    for form in PortName.forms {
+      let name = try PortName(parsing: form.example)
+      let error = portError { () throws(PortError) in _ = try list.address(of: name) }
+      // `Device.find` has those with an id.
+      let isOpenable = error?.code != .unavailableForm || name.deviceID != nil
+      #expect(name.isOpenable == isOpenable, "\(form.syntax)")
+      #expect(PortName.openableForms.contains(form.syntax) == isOpenable, "\(form.syntax)")
+    }
+  }
+
   static let unreadable: [(String, String)] = [
     ("", "the port name is empty"),
     ("a\0b", "the port name contains a NUL"),

@@ -9,8 +9,6 @@ extension PortName {
     package let example: String
     /// The meaning of such a name, as in docs/CLI.md.
     package let meaning: String
-    /// Whether a command has to start or acquire something first: the library cannot open it.
-    var isAcquired = false
     /// Parses the text after the prefix.
     let read: @Sendable (Substring) throws(Failure) -> PortName
 
@@ -54,31 +52,29 @@ extension PortName {
     Form(
       prefix: "labgrid:@", syntax: "labgrid:@TAG=VALUE[,...]", example: "labgrid:@board=notibot,chip=esp32c3",
       meaning: "any free labgrid place with all these tags; with `--all` every such place",
-      isAcquired: true, read: labgridTags),
+      read: labgridTags),
     Form(
       prefix: "labgrid:", syntax: "labgrid:PLACE[?wait=SECONDS]", example: "labgrid:noti",
       meaning:
         "the serial port of a labgrid place, acquired while the command runs; `?wait=`, also after tags, waits for a place in use",
-      isAcquired: true, read: labgrid),
+      read: labgrid),
     Form(
       prefix: "ble:", syntax: "ble:NAME[@ADAPTER]", example: "ble:Notibot@hci0",
       meaning:
         "the Bluetooth LE device with this name, or with an address, AA:BB:CC:DD:EE:FF or with /P a public one; for `test`, `send`, `count`, `watch` and `bench`",
-      isAcquired: true, read: bluetooth),
+      read: bluetooth),
     Form(
       prefix: "att:", syntax: "att:PATH", example: "att:/tmp/noti.att",
       meaning: "the attributes that `emulate --att` serves at a unix socket; for the same commands as `ble:`",
-      isAcquired: true, read: attributes),
+      read: attributes),
     Form(
       prefix: "emu:", syntax: "emu:[PROFILE]", example: "emu:usb-serial-jtag",
       meaning: "an emulator in this process; in virtual time for `test`",
-      isAcquired: true,
       read: { .standIn(.emulator(profile: $0.isEmpty ? nil : String($0))) }),
     Form(
       prefix: "qemu:", syntax: "qemu:[ELF]", example: "qemu:app.elf",
       meaning:
         "the reference firmware, or another ELF file for the same board, on an emulated CPU, while the command runs",
-      isAcquired: true,
       read: { .standIn(.qemu(image: $0.isEmpty ? nil : String($0))) }),
     Form(
       prefix: "chip:", syntax: "chip:[IMAGE][?line=usb]", example: "chip:app.bin",
@@ -97,7 +93,8 @@ extension PortName {
   package static let allForms = list(forms)
 
   /// The forms that the library can open, in one line.
-  package static let openableForms = list(forms.filter { !$0.isAcquired })
+  package static let openableForms = list(
+    forms.filter { (try? PortName(parsing: $0.example))?.isOpenable == true })
 
   private static func list(_ forms: [Form]) -> String {
     let syntaxes = forms.map(\.syntax)

@@ -56,6 +56,14 @@ extension PortName {
     }
   }
 
+  /// Whether the library can open it; a command starts or acquires the others first.
+  package var isOpenable: Bool {
+    switch self {
+    case .address, .automatic, .usb, .deviceID: true
+    case .labgrid, .bluetooth, .attributes, .standIn: false
+    }
+  }
+
   /// Whether it is reached through a server, such as `share`, instead of opened as a device.
   package var isRemote: Bool { if case .labgrid = self { true } else { address?.isRemote ?? false } }
 }
