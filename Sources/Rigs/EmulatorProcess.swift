@@ -56,7 +56,7 @@ package final class EmulatorProcess: Sendable {
         await process.stop()
         let words = (try? await process.ended.get()) ?? ""
         throw RigTrouble(
-          "\(program) emulate does not start: \(words.prefix(200))",
+          "\(program) emulate does not start: \(words.isEmpty ? "it printed no port" : words.prefix(200))",
           remedy: "run it manually and read its output")
       }
       return EmulatorProcess(

@@ -28,7 +28,7 @@ import Testing
     expectPassed(try await Self.run.result(of: id), onRigWithout: Self.absent)
   }
 
-  @Test(arguments: [("/bin/sh", "emulate"), ("/bin/echo", "does not start: ")])
+  @Test(arguments: [("/bin/sh", "emulate"), ("/bin/echo", "does not start: it printed no port")])
   func `a program that does not emulate is named with its reason`(program: String, reason: String) async {
     let trouble = await #expect(throws: RigTrouble.self) { try await PTYRig.start(program: program) }
     #expect(trouble?.message.hasPrefix("\(program) emulate does not start: ") == true, "\(trouble as Any)")
