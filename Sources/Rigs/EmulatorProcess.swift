@@ -1,7 +1,6 @@
 import Conformance
 import Foundation
 import NIOCore
-import NIOPosix
 import SerialLink
 
 /// A running `notibot emulate` with link and sockets in a temporary directory, which is removed
@@ -47,7 +46,9 @@ package final class EmulatorProcess: Sendable {
           "emulate", "--json", "--control", control(in: directory), "--att", "unix:" + att(in: directory),
           "--profile", profile, "--seed", "\(seed)",
         ] + place + arguments
-      let (process, output) = try await run(program, all)
+      let (output, process) = try await LineConversation.pair { end throws(PortError) in
+        try await TiedProcess.start(program, arguments: all, output: end)
+      }
       // The line is printed when the port is there.
       guard let line = try? await output.ask(nil, wanted: [{ _ in true }]),
         let announcement = try? JSONDecoder().decode(Announcement.self, from: Data(line.utf8))
@@ -63,25 +64,6 @@ package final class EmulatorProcess: Sendable {
         process: process, output: output, port: announcement.port, directory: directory)
     } catch {
       directory.remove()
-      throw error
-    }
-  }
-
-  /// Starts it, and returns it with its output.
-  private static func run(
-    _ program: String, _ arguments: [String]
-  ) async throws -> (TiedProcess, LineConversation) {
-    let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let made = loop.makePromise(of: LineConversation.self)
-    do {
-      let (_, process) = try await UnixSocket.pair(on: loop) { channel in
-        made.succeed(try LineConversation(addingTo: channel))
-      } _: { end throws(PortError) in
-        try await TiedProcess.start(program, arguments: arguments, output: end)
-      }
-      return (process, try await made.futureResult.get())
-    } catch {
-      made.fail(error)
       throw error
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 import SerialLink
 
 /// Lines of text to and from a peer, in a conversation where each request has one answer.
@@ -119,6 +120,27 @@ struct LineConversation: Sendable {
     try channel.pipeline.syncOperations.addHandler(handler)
     self.channel = channel
     exchange = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+  }
+
+  /// A conversation with what `body` gives the raw descriptor of the other end, which is closed
+  /// afterwards. Throws `PortError`, as `body` does.
+  static func pair<Result: Sendable>(
+    silence: Failure = .qemuSilent, _ body: (Int32) async throws(PortError) -> Result
+  ) async throws(PortError) -> (LineConversation, Result) {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let made = loop.makePromise(of: LineConversation.self)
+    do {
+      let (_, result) = try await UnixSocket.pair(on: loop) { channel in
+        made.succeed(try LineConversation(addingTo: channel, silence: silence))
+      } _: { end throws(PortError) in
+        try await body(end)
+      }
+      return (try await made.futureResult.get(), result)
+    } catch {
+      made.fail(error)
+      throw (error as? PortError)
+        ?? PortError(.system(errno: ECANCELED), port: "socket pair", operation: "open")
+    }
   }
 
   /// Sends a line without waiting for an answer.

@@ -107,26 +107,13 @@ package actor QEMUBoard {
   private static func spawn(
     _ setup: QEMUSetup, uart: String
   ) async throws -> (TiedProcess, monitor: LineConversation, control: LineConversation) {
-    let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let made = loop.makePromise(of: LineConversation.self)
-    let alsoMade = loop.makePromise(of: LineConversation.self)
-    do {
-      let (_, (_, process)) = try await UnixSocket.pair(on: loop) { channel in
-        made.succeed(try LineConversation(addingTo: channel))
-      } _: { monitorEnd throws(PortError) in
-        try await UnixSocket.pair(on: loop) { channel in
-          alsoMade.succeed(try LineConversation(addingTo: channel, silence: .silentFirmware))
-        } _: { controlEnd throws(PortError) in
-          try await TiedProcess.start(
-            setup.program, arguments: setup.arguments(uart: uart), descriptors: [monitorEnd, controlEnd])
-        }
+    let (monitor, (control, process)) = try await LineConversation.pair { monitorEnd throws(PortError) in
+      try await LineConversation.pair(silence: .silentFirmware) { controlEnd throws(PortError) in
+        try await TiedProcess.start(
+          setup.program, arguments: setup.arguments(uart: uart), descriptors: [monitorEnd, controlEnd])
       }
-      return (process, try await made.futureResult.get(), try await alsoMade.futureResult.get())
-    } catch {
-      made.fail(error)
-      alsoMade.fail(error)
-      throw error
     }
+    return (process, monitor, control)
   }
 
   private init(
